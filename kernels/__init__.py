@@ -1,0 +1,1 @@
+"""Numba loops over arrays; no policy."""

@@ -1,0 +1,1 @@
+"""ONNX networks: specs, sessions, shipped styles, and the recipes that trained them."""

@@ -1,0 +1,1 @@
+"""Recipes that train the shipped styles and a user's own."""

@@ -1,0 +1,1 @@
+"""Paint video in real time, on an ordinary CPU."""

@@ -1,0 +1,1 @@
+"""Everything that touches containers and codecs."""

@@ -1,0 +1,1 @@
+"""What happens between frames: shots and smoothing."""
