@@ -1,0 +1,158 @@
+"""Run a style: one ONNX Runtime session for all workers, reused buffers for each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+from sfumato.models.cores import is_x86
+from sfumato.models.errors import ModelError
+from sfumato.models.head import QUIET, ModelHead, onnx_errors, read_head, require_spec
+from sfumato.models.providers import CPU, check_in_use, full_name
+from sfumato.models.spec import StyleSpec
+
+Tensor = NDArray[np.uint8] | NDArray[np.float32]
+
+
+class StyleSession:
+    """One style, ready to run tiles of one size from any number of threads.
+
+    ``workers`` threads run ``intra_op_threads`` wide each; their product should be the cores to
+    use. Raises :class:`FileNotFoundError`, and :class:`ModelError` for a file that is no usable
+    style, a tile it cannot take, or a provider that is missing or would not really be used.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        width_px: int,
+        height_px: int,
+        *,
+        intra_op_threads: int,
+        workers: int,
+        provider: str = "cpu",
+    ) -> None:
+        long_name = full_name(provider)
+        head = read_head(path)
+        self.spec: StyleSpec = require_spec(head)
+        self.provider = provider
+        self.input_shape, self.output_shape = _check(head, self.spec, width_px, height_px)
+        options = _options(head, self.spec, self.input_shape, intra_op_threads, workers)
+        with onnx_errors(path, f"ONNX Runtime cannot prepare it on {provider!r}"):
+            session = ort.InferenceSession(path, options, providers=[long_name], enable_fallback=0)
+        check_in_use(session, long_name)
+        self._session: Any = session
+        self._on_cpu = long_name == CPU
+        self._path = path
+        with onnx_errors(path, f"does not run on a tile of {width_px}x{height_px}"):
+            self.runner().run()  # the first run plans its memory; errors should come before frames
+
+    def runner(self) -> TileRunner:
+        """Buffers and bindings for one worker thread."""
+        if self._session is None:
+            raise ModelError(f"{self._path}: the session is closed")
+        dtype = np.dtype(self.spec.dtype)
+        feed: Tensor = np.zeros(self.input_shape, dtype)
+        fetch: Tensor = np.zeros(self.output_shape, dtype)
+        return TileRunner(self._session, feed, fetch, rebind=not self._on_cpu)
+
+    def close(self) -> None:
+        """Let go of the network; runners still alive keep their memory until they go too."""
+        self._session = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class TileRunner:
+    """One worker's tile: fill ``input``, call :meth:`run`, read ``output``. Not for two threads."""
+
+    def __init__(self, session: Any, feed: Tensor, fetch: Tensor, *, rebind: bool) -> None:
+        self.input: Tensor = feed
+        """The network's input, shaped as the spec says; written by the caller."""
+        self.output: Tensor = fetch
+        """The network's answer; overwritten by each run."""
+        self._session = session
+        self._rebind = rebind
+        self._binding = session.io_binding()
+        self._input_name = session.get_inputs()[0].name
+        self._feed = ort.OrtValue.ortvalue_from_numpy(feed)  # on CPU: the array's own memory
+        self._fetch = ort.OrtValue.ortvalue_from_numpy(fetch)
+        self._binding.bind_ortvalue_input(self._input_name, self._feed)
+        self._binding.bind_ortvalue_output(session.get_outputs()[0].name, self._fetch)
+
+    def run(self) -> None:
+        """``output`` becomes the network's answer to ``input``. Releases the GIL."""
+        if self._rebind:  # a device's copy of the input is made when it is bound
+            self._binding.bind_ortvalue_input(self._input_name, self._feed)
+        self._session.run_with_iobinding(self._binding)
+
+
+def _check(
+    head: ModelHead, spec: StyleSpec, width_px: int, height_px: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes of the two tensors of a tile, after holding the file against its spec."""
+    if width_px % spec.multiple or height_px % spec.multiple or min(width_px, height_px) < 1:
+        raise ModelError(
+            f"{head.path}: a tile of {width_px}x{height_px} is no multiple of {spec.multiple}"
+        )
+    if len(head.inputs) != 1:
+        names = ", ".join(tensor.name for tensor in head.inputs)
+        raise ModelError(f"{head.path}: takes {len(head.inputs)} inputs ({names}), not one picture")
+    expected = (
+        spec.tensor_shape(width_px, height_px, spec.input_channels),
+        spec.tensor_shape(width_px, height_px, spec.output_channels),
+    )
+    type_name = {"uint8": "tensor(uint8)", "float32": "tensor(float)"}[spec.dtype]
+    for tensor, shape in zip((head.inputs[0], head.outputs[0]), expected, strict=True):
+        if tensor.type != type_name or not _fits(tensor.shape, shape):
+            raise ModelError(
+                f"{head.path}: {tensor.name!r} is {tensor.type} {list(tensor.shape)}, but its spec "
+                f"and a tile of {width_px}x{height_px} want {type_name} {list(shape)}"
+            )
+    return expected
+
+
+def _fits(shape: tuple[int | str | None, ...], wanted: tuple[int, ...]) -> bool:
+    """Fixed sizes are as wanted, and one name never stands for two sizes."""
+    if len(shape) != len(wanted):
+        return False
+    sizes: dict[int | str, int] = {}
+    return all(
+        size is None
+        or size == want
+        or (isinstance(size, str) and sizes.setdefault(size, want) == want)
+        for size, want in zip(shape, wanted, strict=True)
+    )
+
+
+def _options(
+    head: ModelHead, spec: StyleSpec, shape: tuple[int, ...], threads: int, workers: int
+) -> Any:
+    options = ort.SessionOptions()
+    options.log_severity_level = QUIET
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    for name, size in zip(head.inputs[0].shape, shape, strict=True):
+        if isinstance(name, str):
+            options.add_free_dimension_override_by_name(name, size)
+    entries = {"session.record_ep_graph_assignment_info": "1"}
+    if workers > 1:  # idle threads of one worker would take the core that another needs
+        entries["session.intra_op.allow_spinning"] = "0"
+        entries["session.inter_op.allow_spinning"] = "0"
+    if is_x86() and spec.quantization.get("weight_bits") != 7:
+        # Full-range S8 weights saturate without VNNI; this converts them to U8 where it matters.
+        entries["session.x64quantprecision"] = "1"
+    for key, value in entries.items():
+        options.add_session_config_entry(key, value)
+    return options
