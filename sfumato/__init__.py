@@ -1,1 +1,57 @@
-"""Paint video in real time, on an ordinary CPU."""
+"""Paint video in real time, on an ordinary CPU.
+
+>>> import sfumato
+>>> report = sfumato.stylize("holiday.mp4", "painted.mp4", style="oil")
+>>> for picture in sfumato.paint("holiday.mp4", style="toon"):
+...     show(picture)  # uint8 (height, width, 3) RGB
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.stream.api import paint, stylize
+    from sfumato.stream.errors import (
+        SettingsError,
+        SfumatoError,
+        SinkError,
+        SourceError,
+        StyleError,
+    )
+    from sfumato.stream.report import Progress, Report
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "paint": "api",
+    "stylize": "api",
+    "Progress": "report",
+    "Report": "report",
+    "SettingsError": "errors",
+    "SfumatoError": "errors",
+    "SinkError": "errors",
+    "SourceError": "errors",
+    "StyleError": "errors",
+}
+
+__all__ = [
+    "Progress",
+    "Report",
+    "SettingsError",
+    "SfumatoError",
+    "SinkError",
+    "SourceError",
+    "StyleError",
+    "paint",
+    "stylize",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: ``import sfumato`` itself stays quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"sfumato.stream.{_HOMES[name]}"), name)

@@ -1,0 +1,5 @@
+"""``python -m sfumato``."""
+
+from sfumato.stream.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""``python -m sfumato.stream``."""
+
+from sfumato.stream.cli import main
+
+main()

@@ -1,0 +1,53 @@
+"""Plane buffers of painted frames, allocated once and used again."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.formats import PixelFormat
+from sfumato.stream.frame import Plane
+
+
+class Sums:
+    """Integer accumulators for feathered tiles, one per plane, and the lock that guards them."""
+
+    def __init__(self, shapes: list[tuple[int, int]]) -> None:
+        self.planes: tuple[NDArray[np.uint32], ...] = tuple(np.zeros(s, np.uint32) for s in shapes)
+        self.lock = Lock()
+
+
+class PlanePool:
+    """Hands out planes of one size and format. Used from one thread only."""
+
+    def __init__(self, width_px: int, height_px: int, pixels: PixelFormat) -> None:
+        self.pixels = pixels
+        self._shapes = pixels.plane_shapes(width_px, height_px)
+        self._free: list[tuple[Plane, ...]] = []
+        self._free_sums: list[Sums] = []
+
+    def acquire(self) -> tuple[Plane, ...]:
+        """Planes with whatever they held before."""
+        if self._free:
+            return self._free.pop()
+        dtype = np.uint8 if self.pixels.bits == 8 else np.uint16
+        return tuple(np.empty(shape, dtype) for shape in self._shapes)
+
+    def release(self, planes: tuple[Plane, ...]) -> None:
+        """Take planes back; the caller no longer uses them."""
+        self._free.append(planes)
+
+    def sums(self) -> Sums:
+        """Accumulators, all zero."""
+        if not self._free_sums:
+            return Sums(self._shapes)
+        sums = self._free_sums.pop()
+        for plane in sums.planes:
+            plane.fill(0)
+        return sums
+
+    def release_sums(self, sums: Sums) -> None:
+        """Take accumulators back."""
+        self._free_sums.append(sums)

@@ -1,0 +1,55 @@
+"""The ``sfumato`` command: a thin layer over the library, and the only place that prints."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+import click
+
+from sfumato.stream.cli.demo import demo
+from sfumato.stream.cli.doctor import doctor
+from sfumato.stream.cli.model import model
+from sfumato.stream.cli.run import run
+
+INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sfumato")
+def cli() -> None:
+    """Paint video in real time, on an ordinary CPU, inside the memory you allow."""
+
+
+for command in (demo, run, model, doctor):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line; exits 0 done and verified, 1 failed, 2 usage, 130 interrupted."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        cli.main(standalone_mode=False)
+    except click.ClickException as exc:
+        exc.show()
+        sys.exit(exc.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted; nothing half-written was left behind.", err=True)
+        sys.exit(INTERRUPTED)
+    except Exception as exc:
+        _fail(exc)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _fail(exc: Exception) -> None:
+    from sfumato.stream.errors import SettingsError, SfumatoError
+
+    if isinstance(exc, SfumatoError | OSError | MemoryError):
+        reason = str(exc) or type(exc).__name__
+        click.echo(f"Error: {' '.join(reason.split())}", err=True)
+        sys.exit(2 if isinstance(exc, SettingsError) else 1)
+    raise exc

@@ -1,0 +1,66 @@
+"""``sfumato model``: list, inspect and train styles."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+
+@click.group()
+def model() -> None:
+    """List, inspect and train styles."""
+
+
+@model.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Names, files and specs as JSON.")
+def list_command(as_json: bool) -> None:
+    """Show the styles that are there."""
+    from sfumato.models.catalog import list_styles
+    from sfumato.models.session import read_spec
+    from sfumato.stream.pipeline import style_errors
+
+    with style_errors():
+        styles = [(files, read_spec(files.any)) for files in list_styles()]
+    if as_json:
+        rows = [
+            {
+                "name": files.name,
+                "files": {k: str(v) for k, v in (("int8", files.int8), ("fp32", files.fp32)) if v},
+                "spec": asdict(spec),
+            }
+            for files, spec in styles
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for files, spec in styles:
+        cost = f"{spec.kmac_per_pixel:.1f} kMAC/px" if spec.kmac_per_pixel else ""
+        click.echo(f"{files.name:<12} {cost:>13}  {spec.summary}")
+
+
+@model.command("inspect")
+@click.argument("style", metavar="NAME|FILE.onnx")
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+def inspect_command(style: str, as_json: bool) -> None:
+    """Show what a style's file says about itself."""
+    from sfumato.models.catalog import find_style
+    from sfumato.models.inspect import inspect
+    from sfumato.stream.pipeline import style_errors
+
+    with style_errors():
+        found = inspect(find_style(style).any)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        _print_tree(found)
+
+
+def _print_tree(values: dict[str, Any], indent: str = "") -> None:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            click.echo(f"{indent}{key}:")
+            _print_tree(value, indent + "  ")
+        else:
+            click.echo(f"{indent}{key}: {value}")

@@ -1,0 +1,74 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from sfumato.stream.settings import (
+    DEFAULT_SMOOTH,
+    DEFAULT_STYLE,
+    PRECISIONS,
+    parse_count,
+    parse_tile,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _tile(_c: click.Context, _p: click.Parameter, value: str) -> tuple[int, int] | None:
+    return parse_tile(value)
+
+
+def _count(_c: click.Context, param: click.Parameter, value: str) -> int | None:
+    return parse_count(f"--{param.opts[0].lstrip('-')}", value)
+
+
+_PAINT = [
+    click.option("--style", default=DEFAULT_STYLE, show_default=True, metavar="NAME|FILE.onnx",
+                 help="A shipped style (see `sfumato model list`) or an ONNX file."),
+    click.option("--strength", type=float, default=1.0, show_default=True, metavar="0..1",
+                 help="0 gives the source back, 1 the painting."),
+    click.option("--scale", type=float, default=1.0, show_default=True, metavar="0.1..1",
+                 help="Paint at this fraction of the size, then bring it back: faster, coarser."),
+    click.option("--smooth", type=float, default=DEFAULT_SMOOTH, show_default=True,
+                 metavar="0..1", help="Temporal smoothing; 0 is off."),
+    click.option("--precision", type=click.Choice(PRECISIONS), default="auto",
+                 show_default=True, help="auto takes INT8 only where it is faster here."),
+    click.option("--tile", "tile_px", default="auto", show_default=True, metavar="auto|WxH",
+                 callback=_tile, help="Tile size, multiples of 64."),
+    click.option("--overlap", "overlap_px", default="auto", show_default=True, metavar="auto|N",
+                 callback=_count, help="Pixels that tiles share; less than auto is feathered."),
+    click.option("--workers", default="auto", show_default=True, metavar="auto|N",
+                 callback=_count, help="Tiles painted at the same time."),
+    click.option("--provider", default="cpu", show_default=True, metavar="NAME",
+                 help="Execution provider: cpu, cuda, openvino… (see `sfumato doctor`)."),
+]  # fmt: skip
+
+_FILE = [
+    click.option("--codec", metavar="NAME", help="Video encoder, such as libx264 or ffv1."),
+    click.option("--crf", type=int, metavar="N", help="Constant quality; lower is better."),
+    click.option("--preset", metavar="NAME", help="Encoder preset, such as superfast or slow."),
+    click.option("--start", "start_s", type=float, default=0.0, metavar="SECONDS",
+                 help="Skip what comes before."),
+    click.option("--duration", "duration_s", type=float, metavar="SECONDS",
+                 help="Stop after this long."),
+    click.option("--overwrite", is_flag=True, help="Replace the output if it exists."),
+    click.option("--strict", is_flag=True, help="Fail on the first damaged packet."),
+]  # fmt: skip
+
+
+def paint_options(function: F) -> F:
+    """Options of everything that paints."""
+    for option in reversed(_PAINT):
+        function = option(function)
+    return function
+
+
+def file_options(function: F) -> F:
+    """Options of everything that writes files."""
+    for option in reversed(_FILE):
+        function = option(function)
+    return function

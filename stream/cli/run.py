@@ -1,0 +1,59 @@
+"""``sfumato run``: a video file goes in, a painted video file comes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.stream.cli.options import file_options, paint_options
+from sfumato.stream.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from sfumato.stream.report import Report
+
+
+@click.command()
+@click.argument("source", metavar="INPUT")
+@click.option(
+    "-o",
+    "--output",
+    "sink",
+    required=True,
+    metavar="OUTPUT",
+    help="File to write; its ending chooses the container. '-' is y4m on stdout.",
+)
+@paint_options
+@file_options
+@click.option(
+    "--report",
+    "report_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.json",
+    help="Write what was done as JSON.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
+def run(source: str, sink: str, report_path: Path | None, quiet: bool, **options: Any) -> None:
+    """Paint INPUT (a file, URL, image, image pattern, or '-' for y4m on stdin)."""
+    from sfumato.stream.api import stylize
+    from sfumato.stream.report import write_text_whole
+
+    with progress_bar(quiet) as show:
+        report = stylize(source, sink, on_progress=show, **options)
+    if report_path is not None:
+        write_text_whole(report_path, report.to_json() + "\n")
+    if not quiet:
+        summarize(report)
+
+
+def summarize(report: Report) -> None:
+    """A few lines on stderr: what was written, how fast, and what to know about it."""
+    for warning in report.warnings:
+        click.echo(f"note: {warning}", err=True)
+    click.echo(
+        f"{report.sink}: {report.frames_out} frames in {report.seconds:.1f} s, "
+        f"{report.fps:.1f} fps, {report.style} at {report.precision} "
+        f"({report.precision_reason}), peak memory {report.peak_rss_bytes / 2**20:.0f} MB",
+        err=True,
+    )

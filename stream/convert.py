@@ -1,0 +1,75 @@
+"""Between planes and RGB arrays, and between sizes: the kernels put to other uses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.formats import PixelFormat, TensorFormat
+from sfumato.kernels.gather import Gather
+from sfumato.kernels.scatter import Scatter
+from sfumato.stream.buffers import PlanePool
+from sfumato.stream.frame import Frame, Plane
+
+RGB8 = TensorFormat()
+"""Interleaved RGB codes: a picture is a tensor of one-pixel cells."""
+
+
+class ToRgb:
+    """Frames of one format → uint8 (height, width, 3) arrays of RGB codes 0…255."""
+
+    def __init__(self, pixels: PixelFormat) -> None:
+        self._gather = Gather(pixels, RGB8)
+
+    def __call__(self, frame: Frame) -> NDArray[np.uint8]:
+        """A new array each time: the caller may keep it."""
+        rgb = np.empty((1, frame.height_px, frame.width_px, 3), np.uint8)
+        self._gather(frame.planes, 0, 0, rgb)
+        picture: NDArray[np.uint8] = rgb[0]
+        return picture
+
+
+class FromRgb:
+    """uint8 (height, width, 3) arrays of RGB codes → planes of one format."""
+
+    def __init__(self, pixels: PixelFormat) -> None:
+        self._scatter = Scatter(pixels, RGB8)
+        self._pixels = pixels
+
+    def __call__(self, rgb: NDArray[np.uint8]) -> tuple[Plane, ...]:
+        """New planes each time."""
+        height_px, width_px, _ = rgb.shape
+        planes = PlanePool(width_px, height_px, self._pixels).acquire()
+        tensor = np.ascontiguousarray(rgb)[None]
+        self._scatter(tensor, 0, 0, 0, 0, width_px, height_px, planes)
+        return planes
+
+
+class Recode:
+    """Frames of one format → planes of another with the same matrix and range."""
+
+    def __init__(self, source: PixelFormat, target: PixelFormat) -> None:
+        tensor = TensorFormat(dtype="float32")
+        self._gather = Gather(source, tensor)
+        self._scatter = Scatter(target, tensor)
+        self._target = target
+
+    def __call__(self, frame: Frame) -> tuple[Plane, ...]:
+        """New planes each time."""
+        width_px, height_px = frame.width_px, frame.height_px
+        rgb = np.empty((1, height_px, width_px, 3), np.float32)
+        self._gather(frame.planes, 0, 0, rgb)
+        planes = PlanePool(width_px, height_px, self._target).acquire()
+        self._scatter(rgb, 0, 0, 0, 0, width_px, height_px, planes)
+        return planes
+
+
+def resize(planes: tuple[Plane, ...], into: tuple[Plane, ...]) -> None:
+    """Fill ``into`` with ``planes`` brought to its size: area average down, bicubic up."""
+    import cv2  # 40 MB that most jobs do not need
+
+    for plane, target in zip(planes, into, strict=True):
+        rows, columns = target.shape
+        smaller = rows * columns < plane.size
+        method = cv2.INTER_AREA if smaller else cv2.INTER_CUBIC
+        target[...] = cv2.resize(np.ascontiguousarray(plane), (columns, rows), interpolation=method)

@@ -1,0 +1,73 @@
+"""Move frames between threads: bounded, in order, and never hanging on an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
+from queue import Full, Queue
+from threading import Event, Thread
+from time import perf_counter
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_POLL_S = 0.05
+"""How soon a blocked producer notices that its consumer has left."""
+
+
+class _Done:
+    """Last item on the queue: the producer ended, with or without an error."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+
+def prefetch(items: Iterable[T], depth: int, name: str) -> Generator[T, None, None]:
+    """Yield ``items`` in order while one thread, called ``name``, works up to ``depth`` ahead.
+
+    An error of the producer is raised here, after the items that came before it. Close the
+    generator (``contextlib.closing``) to stop early: the thread is always joined.
+    """
+    queue: Queue[T | _Done] = Queue(max(1, depth))  # 0 would mean "no limit"
+    left = Event()
+
+    def put(item: T | _Done) -> bool:
+        while not left.is_set():
+            with suppress(Full):
+                queue.put(item, timeout=_POLL_S)
+                return True
+        return False
+
+    def produce() -> None:
+        error: BaseException | None = None
+        try:
+            for item in items:
+                if not put(item):
+                    return
+        except BaseException as exc:  # handed to the consumer, which raises it
+            error = exc
+        put(_Done(error))
+
+    thread = Thread(target=produce, name=name)
+    thread.start()
+    try:
+        while not isinstance(item := queue.get(), _Done):
+            yield item
+        if item.error is not None:
+            raise item.error
+    finally:
+        left.set()
+        thread.join()
+
+
+def timed(items: Iterable[T], add: Callable[[float], None]) -> Generator[T, None, None]:
+    """Yield ``items`` and tell ``add`` how many seconds each took to come."""
+    source = iter(items)
+    while True:
+        started = perf_counter()
+        try:
+            item = next(source)
+        except StopIteration:
+            return
+        add(perf_counter() - started)
+        yield item

@@ -1,0 +1,167 @@
+"""From the frames of a source to painted frames: the order of things, on one page."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from typing import Self
+
+from sfumato.kernels.formats import PixelFormat
+from sfumato.models.catalog import StyleFiles, find_style
+from sfumato.models.cores import usable_cores
+from sfumato.models.errors import ModelError
+from sfumato.models.precision import Choice, pick_precision
+from sfumato.models.session import StyleSession, read_spec
+from sfumato.models.spec import StyleSpec
+from sfumato.stream.buffers import PlanePool
+from sfumato.stream.convert import Recode, resize
+from sfumato.stream.errors import StyleError
+from sfumato.stream.flow import prefetch, timed
+from sfumato.stream.frame import Frame, VideoInfo
+from sfumato.stream.plan import Plan, make_plan
+from sfumato.stream.report import Report, StageTimes
+from sfumato.stream.settings import PaintSettings
+from sfumato.stream.stylizer import Stylizer
+from sfumato.stream.temporal.shots import CutDetector
+from sfumato.stream.temporal.smooth import Smoother
+
+
+@contextmanager
+def style_errors() -> Generator[None, None, None]:
+    """The border to ``models``: its errors become ours."""
+    try:
+        yield
+    except ModelError as exc:
+        raise StyleError(str(exc)) from exc
+
+
+class Pipeline:
+    """Paints the frames of one source. A context manager; who opens it closes it.
+
+    decode thread → [queue] → workers paint tiles → smoothing, size, strength (caller's thread).
+    """
+
+    def __init__(
+        self,
+        info: VideoInfo,
+        pixels: PixelFormat,
+        settings: PaintSettings,
+        report: Report,
+        times: StageTimes,
+    ) -> None:
+        """``pixels`` is the format of painted frames; ``report`` is filled in as work goes on."""
+        self._info, self._settings, self._report, self._times = info, settings, report, times
+        self._width_px = max(1, round(info.width_px * settings.scale))
+        self._height_px = max(1, round(info.height_px * settings.scale))
+        with ExitStack() as stack, style_errors():
+            spec, choice, self.plan = self._choose(find_style(settings.style))
+            session = stack.enter_context(
+                StyleSession(
+                    choice.path,
+                    *self.plan.tile_px,
+                    intra_op_threads=self.plan.intra_op,
+                    workers=self.plan.workers,
+                    provider=settings.provider,
+                )
+            )
+            self._pool = PlanePool(self._width_px, self._height_px, pixels)
+            self._full = PlanePool(info.width_px, info.height_px, pixels)
+            self._stylizer = stack.enter_context(
+                Stylizer(session, info.pixels, self._pool, self.plan, times)
+            )
+            self._closing = stack.pop_all()
+        self._smoother = Smoother(settings.smooth)
+        self._cuts = CutDetector()
+        self._describe(spec, choice, session.provider)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Join the workers and free the session."""
+        self._closing.close()
+
+    def _choose(self, files: StyleFiles) -> tuple[StyleSpec, Choice, Plan]:
+        cores = usable_cores()
+        spec = read_spec(files.any)
+        settings = self._settings
+        plan = make_plan(
+            self._width_px,
+            self._height_px,
+            radius_px=spec.radius_px,
+            multiple=spec.multiple,
+            cores=cores,
+            tile_px=settings.tile_px,
+            overlap_px=settings.overlap_px,
+            workers=settings.workers,
+        )
+        return spec, pick_precision(files, settings.precision, provider=settings.provider), plan
+
+    def _describe(self, spec: StyleSpec, choice: Choice, provider: str) -> None:
+        report, pixels = self._report, self._info.pixels
+        report.style = spec.name
+        report.precision = choice.precision
+        report.precision_reason = choice.reason
+        report.provider = provider
+        report.plan = self.plan.to_dict()
+        report.color = {
+            "matrix": pixels.matrix,
+            "range": "full" if pixels.full_range else "limited",
+            "guessed": self._info.guessed_colour,
+        }
+
+    def paint(self, frames: Iterable[Frame]) -> Generator[Frame, None, None]:
+        """Yield painted frames in order; each is valid until the next one is asked for."""
+        originals: deque[Frame] = deque()
+        decoded = timed(frames, self._times.adder("decode"))
+        with (
+            closing(prefetch(decoded, self.plan.queue_frames, "decode")) as ahead,
+            closing(self._stylizer.paint(self._working(ahead, originals))) as painted,
+        ):
+            for small, painting in painted:
+                self._report.tiles_run += len(self.plan.tiles)
+                with self._times.stage("smooth"):
+                    cut = self._cuts(small)
+                    self._report.cuts += cut
+                    smoothed = self._smoother(small, painting, cut=cut)
+                    original = originals.popleft()
+                    result = self._finished(original, smoothed)
+                yield replace(result, side_packets=original.side_packets)
+                self._pool.release(painting.planes)
+
+    def _working(self, frames: Iterable[Frame], originals: deque[Frame]) -> Iterable[Frame]:
+        """Frames at working size; the originals are kept until their painting is done."""
+        for frame in frames:
+            self._report.frames_in += 1
+            originals.append(frame)
+            yield frame if self._settings.scale == 1 else self._shrunk(frame)
+
+    def _shrunk(self, frame: Frame) -> Frame:
+        planes = PlanePool(self._width_px, self._height_px, frame.pixels).acquire()
+        resize(frame.planes, planes)
+        return Frame(planes, frame.pixels, frame.pts, frame.time_base)
+
+    def _finished(self, original: Frame, painting: Frame) -> Frame:
+        """The painting at the original's size, mixed with it as strongly as asked for."""
+        if self._settings.scale != 1:
+            planes = self._full.acquire()
+            resize(painting.planes, planes)
+            painting = replace(painting, planes=planes)
+            self._full.release(planes)  # used again for the next frame, not before
+        if self._settings.strength != 1:
+            self._mix(original, painting)
+        return painting
+
+    def _mix(self, original: Frame, painting: Frame) -> None:
+        from sfumato.kernels.mix import mix
+
+        source = original.planes
+        if original.pixels != painting.pixels:
+            source = Recode(original.pixels, painting.pixels)(original)
+        for plane, painted in zip(source, painting.planes, strict=True):
+            mix(plane, painted, self._settings.strength)

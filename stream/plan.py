@@ -1,0 +1,107 @@
+"""Choose tile shape, workers and queue depths for a frame size on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato.stream.errors import SettingsError
+from sfumato.stream.tiles import TILE_PX, Tile, align_up, plan_tiles
+
+MAX_TILE_PX = 1_200_000
+"""Pixels of the largest tile chosen unasked: bounds what one worker's activations take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the frames of one job are cut up and worked on."""
+
+    tile_px: tuple[int, int]
+    overlap_px: int
+    """Pixels that neighbouring tiles share."""
+    workers: int
+    intra_op: int
+    """Threads inside one inference; workers times this is the number of cores used."""
+    queue_frames: int
+    """Frames decoded ahead."""
+    frames_in_flight: int
+    """Frames whose tiles the pool holds."""
+    tiles: tuple[Tile, ...]
+    exact: bool
+    """The overlap is the receptive field: the picture does not depend on this plan."""
+
+    def to_dict(self) -> dict[str, object]:
+        """The figures for a report."""
+        return {
+            "tile": f"{self.tile_px[0]}x{self.tile_px[1]}",
+            "overlap": self.overlap_px,
+            "workers": self.workers,
+            "intra_op": self.intra_op,
+            "queue": self.queue_frames,
+            "frames_in_flight": self.frames_in_flight,
+            "tiles_per_frame": len(self.tiles),
+        }
+
+
+def best_tile(
+    width_px: int, height_px: int, overlap_px: int, margin_px: int, limit_px: int = MAX_TILE_PX
+) -> tuple[int, int]:
+    """The 64-aligned tile shape of at most ``limit_px`` pixels that computes the fewest in all."""
+    widths = _cuts(width_px, overlap_px, margin_px)
+    heights = _cuts(height_px, overlap_px, margin_px)
+    fitting = [(w, h) for w in widths for h in heights if w * h <= limit_px]
+    if not fitting:
+        return (min(widths), min(heights))
+    return min(fitting, key=lambda wh: (wh[0] * widths[wh[0]] * wh[1] * heights[wh[1]], -wh[0]))
+
+
+def _cuts(length: int, overlap: int, margin: int) -> dict[int, int]:
+    """Tile length → how many of them an axis takes, for 1, 2, 3… pieces."""
+    sizes: dict[int, int] = {}
+    whole = length + 2 * margin
+    smallest = 2 * overlap + TILE_PX
+    for pieces in range(1, 65):
+        size = align_up(-(-(whole - overlap) // pieces) + overlap, TILE_PX)
+        if pieces > 1 and size < smallest:
+            break
+        sizes.setdefault(size, max(1, -(-(whole - overlap) // (size - overlap))))
+    return sizes
+
+
+def make_plan(
+    width_px: int,
+    height_px: int,
+    *,
+    radius_px: int,
+    multiple: int,
+    cores: int,
+    tile_px: tuple[int, int] | None = None,
+    overlap_px: int | None = None,
+    workers: int | None = None,
+) -> Plan:
+    """The plan for frames of this size; what the caller gives is kept as it is.
+
+    One worker per core with one thread each measures faster than one worker with many threads
+    wherever there are two frames to work on. Raises :class:`SettingsError` for values that
+    cannot work.
+    """
+    even = multiple if multiple % 2 == 0 else 2 * multiple
+    margin = align_up(radius_px, even)
+    overlap = align_up(2 * margin if overlap_px is None else overlap_px, even)
+    tile = tile_px or best_tile(width_px, height_px, overlap, margin)
+    for name, size in zip(("width", "height"), tile, strict=True):
+        if size <= 0 or size % TILE_PX or size % multiple:
+            raise SettingsError(f"--tile {tile[0]}x{tile[1]}: the {name} must be a multiple of 64")
+    tiles = plan_tiles(
+        width_px, height_px, tile, radius_px=radius_px, overlap_px=overlap, multiple=multiple
+    )
+    workers = workers or cores
+    return Plan(
+        tile_px=tile,
+        overlap_px=overlap,
+        workers=workers,
+        intra_op=max(1, cores // workers),
+        queue_frames=2,
+        frames_in_flight=-(-workers // len(tiles)) + 1,
+        tiles=tuple(tiles),
+        exact=overlap >= 2 * radius_px,
+    )

@@ -1,0 +1,129 @@
+"""What a job did: counts, times, memory, and what the user should know."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+STAGES = ("decode", "gather", "infer", "scatter", "smooth", "encode")
+
+
+class StageTimes:
+    """Seconds spent in each stage, added up from all threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def adder(self, stage: str) -> Callable[[float], None]:
+        """A function that adds seconds to ``stage``."""
+
+        def add(seconds: float) -> None:
+            with self._lock:
+                self._seconds[stage] += seconds
+
+        return add
+
+    @contextmanager
+    def stage(self, name: str) -> Generator[None]:
+        """Add the time spent in the ``with`` block to ``name``."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.adder(name)(time.perf_counter() - started)
+
+    def per_frame_ms(self, frames: int) -> dict[str, float]:
+        """Milliseconds per frame of each stage, summed over threads."""
+        with self._lock:
+            return {s: round(1e3 * self._seconds[s] / max(1, frames), 3) for s in STAGES}
+
+    def slowest(self) -> str | None:
+        """The stage that has taken most time so far."""
+        with self._lock:
+            return max(self._seconds, key=self._seconds.__getitem__, default=None)
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """Result of one job; :meth:`to_json` is what ``--report`` writes."""
+
+    source: str
+    sink: str
+    frames_in: int = 0
+    frames_out: int = 0
+    frames_reused: int = 0
+    tiles_run: int = 0
+    tiles_reused: int = 0
+    cuts: int = 0
+    fps: float = 0.0
+    seconds: float = 0.0
+    stage_ms: dict[str, float] = field(default_factory=dict)
+    """Per frame and stage, wall clock, summed over threads."""
+    cpu_seconds: float = 0.0
+    peak_rss_bytes: int = 0
+    plan: dict[str, Any] = field(default_factory=dict)
+    style: str = ""
+    precision: str = ""
+    precision_reason: str = ""
+    provider: str = ""
+    color: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def to_json(self) -> str:
+        """The report as indented JSON."""
+        return json.dumps(asdict(self), indent=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job is; handed to the caller after every frame."""
+
+    frames: int
+    frames_estimate: int | None
+    seconds: float
+    slowest_stage: str | None
+
+    @property
+    def fps(self) -> float:
+        """Frames per second so far."""
+        return self.frames / self.seconds if self.seconds else 0.0
+
+
+def peak_rss_bytes() -> int:
+    """Largest resident memory of this process so far, in bytes.
+
+    On Linux from ``VmHWM``: ``ru_maxrss`` also remembers the process that started this one.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    if sys.platform == "win32":
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def write_text_whole(path: Path, text: str) -> None:
+    """Write a small text file so that readers see the old content or all of the new."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        part.write_text(text)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,96 @@
+"""What a caller may choose, checked once when built."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from sfumato.stream.errors import SettingsError
+
+Precision = Literal["auto", "int8", "fp32"]
+PRECISIONS: tuple[Precision, ...] = ("auto", "int8", "fp32")
+
+DEFAULT_STYLE = "toon"
+DEFAULT_SMOOTH = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaintSettings:
+    """How frames are painted. Raises :class:`SettingsError` for values that make no sense."""
+
+    style: str = DEFAULT_STYLE
+    """A shipped style's name, or the path of an ONNX file."""
+    strength: float = 1.0
+    """0 gives the source back, 1 the painting."""
+    scale: float = 1.0
+    """The size at which frames are painted; they are brought back to their own size after."""
+    precision: Precision = "auto"
+    tile_px: tuple[int, int] | None = None
+    """Width and height, multiples of 64; None chooses."""
+    overlap_px: int | None = None
+    """Pixels that neighbouring tiles share; None: twice the receptive field, which is exact."""
+    workers: int | None = None
+    """Tiles painted at the same time; None: one per usable core."""
+    provider: str = "cpu"
+    smooth: float = DEFAULT_SMOOTH
+    """Strength of temporal smoothing; 0 is off."""
+
+    def __post_init__(self) -> None:
+        _within("--strength", self.strength, 0, 1)
+        _within("--smooth", self.smooth, 0, 1)
+        _within("--scale", self.scale, 0.1, 1)
+        if self.precision not in PRECISIONS:
+            raise SettingsError(
+                f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}"
+            )
+        if self.workers is not None and not 1 <= self.workers <= 256:
+            raise SettingsError(f"--workers {self.workers}: should be between 1 and 256")
+        if self.overlap_px is not None and not 0 <= self.overlap_px <= 4096:
+            raise SettingsError(f"--overlap {self.overlap_px}: should be between 0 and 4096 pixels")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSettings:
+    """How files are read and written."""
+
+    codec: str | None = None
+    crf: int | None = None
+    preset: str | None = None
+    start_s: float = 0.0
+    duration_s: float | None = None
+    overwrite: bool = False
+    strict: bool = False
+    """Fail on the first damaged packet instead of counting it."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start_s < float("inf"):
+            raise SettingsError(f"--start {self.start_s}: should be a number of seconds, 0 or more")
+        if self.duration_s is not None and not 0 < self.duration_s < float("inf"):
+            raise SettingsError(f"--duration {self.duration_s}: should be more than 0 seconds")
+        if self.crf is not None and not 0 <= self.crf <= 63:
+            raise SettingsError(f"--crf {self.crf}: should be between 0 and 63")
+
+
+def _within(option: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:  # also catches NaN
+        raise SettingsError(f"{option} {value}: should be between {low} and {high}")
+
+
+def parse_tile(text: str) -> tuple[int, int] | None:
+    """``auto`` → None, ``640x384`` → (640, 384). Raises :class:`SettingsError`."""
+    if text == "auto":
+        return None
+    match = re.fullmatch(r"(\d+)x(\d+)", text)
+    if match is None:
+        raise SettingsError(f"--tile {text!r}: write WIDTHxHEIGHT, such as 640x384, or auto")
+    return int(match[1]), int(match[2])
+
+
+def parse_count(option: str, text: str) -> int | None:
+    """``auto`` → None, digits → their number. Raises :class:`SettingsError`."""
+    if text == "auto":
+        return None
+    if not text.isdecimal():
+        raise SettingsError(f"{option} {text!r}: write a whole number or auto")
+    return int(text)
