@@ -30,6 +30,11 @@ class StyleFiles:
         """The files there are, INT8 first."""
         return [path for path in (self.int8, self.fp32) if path is not None]
 
+    @property
+    def any(self) -> Path:
+        """One of the files, INT8 if there is one: for what both say alike."""
+        return self.paths[0]
+
 
 def list_styles(gallery: Path = GALLERY) -> list[StyleFiles]:
     """All styles of the gallery by name; reads the folder, not the files."""

@@ -16,7 +16,7 @@ from sfumato.models.spec import METADATA_KEY, StyleSpec
 QUIET = 4
 """ONNX Runtime's log level that shows fatal errors only: what matters reaches us as exceptions."""
 
-ort.set_default_logger_severity(QUIET)  # type: ignore[no-untyped-call]  # covers device discovery
+ort.set_default_logger_severity(QUIET)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,8 @@ class Compare(Protocol):
 def pick_precision(
     files: StyleFiles,
     wanted: Literal["auto", "int8", "fp32"],
-    width_px: int,
-    height_px: int,
+    width_px: int = PROBE_PX,
+    height_px: int = PROBE_PX,
     *,
     intra_op_threads: int = 1,
     provider: str = "cpu",

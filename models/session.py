@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 
 from sfumato.models.cores import is_x86
 from sfumato.models.errors import ModelError
-from sfumato.models.head import QUIET, ModelHead, onnx_errors, read_head, require_spec
+from sfumato.models.head import (
+    QUIET,
+    ModelHead,
+    onnx_errors,
+    read_head,
+    read_spec,
+    require_spec,
+)
 from sfumato.models.providers import CPU, check_in_use, full_name
 from sfumato.models.spec import StyleSpec
+
+__all__ = ["StyleSession", "TileRunner", "read_spec"]
 
 Tensor = NDArray[np.uint8] | NDArray[np.float32]
 

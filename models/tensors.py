@@ -26,7 +26,7 @@ def to_tensor(picture: NDArray[np.uint8], spec: StyleSpec) -> Tensor:
         values = np.dstack([values, grain * ((white - black) / 255) + black])
     cells = _to_cells(values, spec.cell)
     ordered = cells if spec.layout == "NHWC" else cells.transpose(2, 0, 1)
-    return np.ascontiguousarray(_cast(ordered[None], spec))
+    return _cast(ordered[None], spec)
 
 
 def to_picture(tensor: Tensor, spec: StyleSpec) -> NDArray[np.uint8]:
@@ -35,13 +35,13 @@ def to_picture(tensor: Tensor, spec: StyleSpec) -> NDArray[np.uint8]:
     cells = tensor[0] if spec.layout == "NHWC" else tensor[0].transpose(1, 2, 0)
     values = (_from_cells(cells, spec.cell).astype(np.float32) - black) * (255 / (white - black))
     colours = values if spec.channel_order == "RGB" else values[..., ::-1]
-    return np.rint(colours).clip(0, 255).astype(np.uint8)
+    return np.ascontiguousarray(np.rint(colours).clip(0, 255), np.uint8)
 
 
 def _cast(values: NDArray[np.float32], spec: StyleSpec) -> Tensor:
     if spec.dtype == "float32":
-        return values.astype(np.float32)
-    return np.rint(values).clip(0, 255).astype(np.uint8)
+        return np.ascontiguousarray(values, np.float32)
+    return np.ascontiguousarray(np.rint(values).clip(0, 255), np.uint8)
 
 
 def _to_cells(values: NDArray[np.float32], cell: int) -> NDArray[np.float32]:

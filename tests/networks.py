@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -99,18 +100,18 @@ class _Net:
         self.rng = np.random.default_rng(seed)
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, NDArray[np.generic]] = {
-            "step": np.float32(1 / 255),
-            "zero": np.uint8(0),
+            "step": np.array(1 / 255, np.float32),
+            "zero": np.array(0, np.uint8),
         }
 
-    def node(self, op: str, *inputs: str, **attributes: object) -> str:
+    def node(self, op: str, *inputs: str, **attributes: Any) -> str:
         name = f"{op.lower()}{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, inputs, [name], name, **attributes))
         return name
 
-    def constant(self, value: NDArray[np.generic]) -> str:
+    def constant(self, value: NDArray[np.generic] | float) -> str:
         name = f"constant{len(self.constants)}"
-        self.constants[name] = value
+        self.constants[name] = np.array(value, np.float32) if isinstance(value, float) else value
         return name
 
     def quantize(self, tensor: str) -> str:
@@ -123,8 +124,8 @@ class _Net:
         return self.node("Transpose", tensor, perm=order)
 
     def affine(self, tensor: str, factor: float, offset: float) -> str:
-        scaled = self.node("Mul", tensor, self.constant(np.float32(factor)))
-        return self.node("Add", scaled, self.constant(np.float32(offset)))
+        scaled = self.node("Mul", tensor, self.constant(factor))
+        return self.node("Add", scaled, self.constant(offset))
 
     def conv(self, tensor: str, before: int, after: int) -> str:
         """A 3×3 convolution around mid-grey, clipped to 0…1."""
@@ -139,7 +140,7 @@ class _Net:
         tensor = self.node("Conv", tensor, *feed, kernel_shape=(3, 3), pads=(1, 1, 1, 1))
         if self.weight_bits is not None:  # the step to uint8 clips
             return self.dequantize(self.quantize(tensor))
-        return self.node("Clip", tensor, *map(self.constant, (np.float32(0), np.float32(1))))
+        return self.node("Clip", tensor, self.constant(0.0), self.constant(1.0))
 
     def weights(self, weights: NDArray[np.float32], bias: NDArray[np.float32]) -> tuple[str, str]:
         """Names of a convolution's weights and bias, quantized per channel at INT8."""
@@ -158,7 +159,7 @@ class _Net:
         self, path: Path, spec: StyleSpec, type_: int, last: str, *, with_spec: bool = True
     ) -> None:
         self.nodes.append(helper.make_node("Identity", [last], ["painted"], "painted"))
-        shapes = {}
+        shapes: dict[str, list[str | int | None]] = {}
         for name, channels in (("picture", spec.input_channels), ("painted", spec.output_channels)):
             nhwc = spec.layout == "NHWC"
             shapes[name] = [1, "h", "w", channels] if nhwc else [1, channels, "h", "w"]
@@ -167,7 +168,7 @@ class _Net:
             "network",
             [helper.make_tensor_value_info("picture", type_, shapes["picture"])],
             [helper.make_tensor_value_info("painted", type_, shapes["painted"])],
-            [numpy_helper.from_array(np.asarray(v), k) for k, v in self.constants.items()],
+            [numpy_helper.from_array(v, k) for k, v in self.constants.items()],
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
         if with_spec:
