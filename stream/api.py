@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from dataclasses import fields
+from collections.abc import Callable, Generator, Iterable
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from os import PathLike
-from typing import Any, TypedDict, Unpack, cast
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.stream.arrays import ArraySource
 from sfumato.stream.convert import ToRgb
-from sfumato.stream.media import open_sink, open_source
+from sfumato.stream.media import Sink, Source, open_sink, open_source
 from sfumato.stream.pipeline import Pipeline
 from sfumato.stream.report import Progress, Report, StageTimes, peak_rss_bytes
 from sfumato.stream.settings import FileSettings, PaintSettings, Precision
@@ -46,6 +46,9 @@ class FileOptions(PaintOptions, total=False):
     strict: bool
 
 
+PAINT_NAMES = frozenset(PaintOptions.__annotations__)
+
+
 def stylize(
     source: str | PathLike[str],
     sink: str | PathLike[str],
@@ -62,47 +65,100 @@ def stylize(
 
     Raises :class:`SfumatoError` (settings, source, sink or style) and :class:`FileNotFoundError`.
     """
-    paint_settings, files = _split(options)
-    started, cpu_started = time.perf_counter(), time.process_time()
-    times = StageTimes()
-    report = Report(source=str(source), sink=str(sink))
-    with open_source(
-        str(source),
-        start_s=files.start_s,
-        duration_s=files.duration_s,
-        strict=files.strict,
-    ) as opened:
-        with open_sink(
-            str(sink),
+    chosen = {name: value for name, value in options.items() if name in PAINT_NAMES}
+    rest = {name: value for name, value in options.items() if name not in PAINT_NAMES}
+    painting, files = PaintSettings(**chosen), FileSettings(**rest)  # type: ignore[arg-type]
+    job = _Job(Report(source=str(source), sink=str(sink)))
+    with (
+        open_source(
+            source,
+            start_s=files.start_s,
+            duration_s=files.duration_s,
+            strict=files.strict,
+        ) as opened,
+        open_sink(
+            sink,
             like=opened,
             codec=files.codec,
             crf=files.crf,
             preset=files.preset,
             overwrite=files.overwrite,
-        ) as written:
-            with (
-                Pipeline(opened.info, written.pixels, paint_settings, report, times) as pipeline,
-                closing(pipeline.paint(opened.frames())) as painted,
-            ):
-                for frame in painted:
-                    with times.stage("encode"):
-                        written.write(frame)
-                    report.frames_out += 1
-                    if on_progress is not None:
-                        on_progress(
-                            Progress(
-                                report.frames_out,
-                                opened.info.frames_estimate,
-                                time.perf_counter() - started,
-                                times.slowest(),
-                            )
-                        )
-            with times.stage("encode"):
-                written.finish()
-        report.warnings += [*opened.info.notes, *opened.warnings, *written.warnings]
-    report.seconds = time.perf_counter() - started
-    report.cpu_seconds = time.process_time() - cpu_started
-    report.fps = report.frames_out / report.seconds
-    report.stage_ms = times.per_frame_ms(report.frames_out)
-    report.peak_rss_bytes = peak_rss_bytes()
-    return report
+        ) as written,
+    ):
+        job.run(opened, written, painting, on_progress)
+    return job.finished()
+
+
+class _Job:
+    """One run of :func:`stylize`: the clock, the stage times and the report."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.times = StageTimes()
+        self._started_s = time.perf_counter()
+        self._cpu_started_s = time.process_time()
+
+    def run(
+        self,
+        source: Source,
+        sink: Sink,
+        settings: PaintSettings,
+        on_progress: Callable[[Progress], None] | None,
+    ) -> None:
+        report, times = self.report, self.times
+        with (
+            Pipeline(source.info, sink.pixels, settings, report, times) as pipeline,
+            closing(pipeline.paint(source.frames())) as painted,
+        ):
+            for frame in painted:
+                with times.stage("encode"):
+                    sink.write(frame)
+                report.frames_out += 1
+                if on_progress is not None:
+                    on_progress(self._progress(source.info.frames_estimate))
+        with times.stage("encode"):
+            sink.finish()
+        report.warnings += [*source.info.notes, *source.warnings, *sink.warnings]
+
+    def _progress(self, estimate: int | None) -> Progress:
+        seconds = time.perf_counter() - self._started_s
+        return Progress(self.report.frames_out, estimate, seconds, self.times.slowest())
+
+    def finished(self) -> Report:
+        report = self.report
+        report.seconds = time.perf_counter() - self._started_s
+        report.cpu_seconds = time.process_time() - self._cpu_started_s
+        report.fps = report.frames_out / report.seconds
+        report.stage_ms = self.times.per_frame_ms(report.frames_out)
+        report.peak_rss_bytes = peak_rss_bytes()
+        return report
+
+
+def paint(
+    source: str | PathLike[str] | Iterable[NDArray[np.uint8]],
+    **options: Unpack[PaintOptions],
+) -> Generator[NDArray[np.uint8], None, None]:
+    """Yield painted frames as uint8 (height, width, 3) RGB arrays that the caller may keep.
+
+    ``source`` is whatever :func:`stylize` takes, or an iterable of RGB arrays of one size. Close
+    the generator to stop early. Raises what :func:`stylize` raises.
+    """
+    settings = PaintSettings(**options)  # type: ignore[arg-type]
+    with ExitStack() as stack:
+        opened = _opened(source, stack)
+        pixels = replace(opened.info.pixels, chroma="444")
+        report = Report(source="", sink="")
+        pipeline = stack.enter_context(
+            Pipeline(opened.info, pixels, settings, report, StageTimes())
+        )
+        to_rgb = ToRgb(pixels)
+        frames = stack.enter_context(closing(pipeline.paint(opened.frames())))
+        yield from map(to_rgb, frames)
+
+
+def _opened(
+    source: str | PathLike[str] | Iterable[NDArray[np.uint8]], stack: ExitStack
+) -> Source | ArraySource:
+    if isinstance(source, str | PathLike):
+        return stack.enter_context(open_source(source))
+    return ArraySource(source)

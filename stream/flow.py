@@ -44,7 +44,7 @@ def prefetch(items: Iterable[T], depth: int, name: str) -> Generator[T, None, No
             for item in items:
                 if not put(item):
                     return
-        except BaseException as exc:  # handed to the consumer, which raises it
+        except BaseException as exc:  # noqa: BLE001 - handed to the consumer, which raises it
             error = exc
         put(_Done(error))
 

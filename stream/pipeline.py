@@ -12,8 +12,9 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.models.catalog import StyleFiles, find_style
 from sfumato.models.cores import usable_cores
 from sfumato.models.errors import ModelError
+from sfumato.models.head import read_spec
 from sfumato.models.precision import Choice, pick_precision
-from sfumato.models.session import StyleSession, read_spec
+from sfumato.models.session import StyleSession
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.buffers import PlanePool
 from sfumato.stream.convert import Recode, resize
@@ -88,7 +89,7 @@ class Pipeline:
 
     def _choose(self, files: StyleFiles) -> tuple[StyleSpec, Choice, Plan]:
         cores = usable_cores()
-        spec = read_spec(files.any)
+        spec = read_spec(files.paths[0])
         settings = self._settings
         plan = make_plan(
             self._width_px,
@@ -100,7 +101,14 @@ class Pipeline:
             overlap_px=settings.overlap_px,
             workers=settings.workers,
         )
-        return spec, pick_precision(files, settings.precision, provider=settings.provider), plan
+        choice = pick_precision(
+            files,
+            settings.precision,
+            *plan.tile_px,
+            intra_op_threads=plan.intra_op,
+            provider=settings.provider,
+        )
+        return spec, choice, plan
 
     def _describe(self, spec: StyleSpec, choice: Choice, provider: str) -> None:
         report, pixels = self._report, self._info.pixels

@@ -65,7 +65,7 @@ def plan_axis(length: int, tile: int, radius: int, overlap: int, multiple: int) 
             f"use at least {align_up(2 * overlap + multiple, TILE_PX)}"
         )
     origins = [-margin]
-    while origins[-1] + tile - margin < length:
+    while origins[-1] + tile - margin < length and origins[-1] + step < length:
         origins.append(origins[-1] + step)
     half = align_up(overlap // 2, multiple)
     if overlap >= 2 * radius:  # each gives its own part, split in the middle of the overlap

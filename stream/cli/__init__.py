@@ -37,7 +37,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted; nothing half-written was left behind.", err=True)
         sys.exit(INTERRUPTED)
-    except Exception as exc:
+    except Exception as exc:  # noqa: BLE001 - sorted into one-line errors and real faults there
         _fail(exc)
 
 

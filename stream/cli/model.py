@@ -19,16 +19,16 @@ def model() -> None:
 def list_command(as_json: bool) -> None:
     """Show the styles that are there."""
     from sfumato.models.catalog import list_styles
-    from sfumato.models.session import read_spec
+    from sfumato.models.head import read_spec
     from sfumato.stream.pipeline import style_errors
 
     with style_errors():
-        styles = [(files, read_spec(files.any)) for files in list_styles()]
+        styles = [(files, read_spec(files.paths[0])) for files in list_styles()]
     if as_json:
         rows = [
             {
                 "name": files.name,
-                "files": {k: str(v) for k, v in (("int8", files.int8), ("fp32", files.fp32)) if v},
+                "files": [str(path) for path in files.paths],
                 "spec": asdict(spec),
             }
             for files, spec in styles
@@ -50,7 +50,7 @@ def inspect_command(style: str, as_json: bool) -> None:
     from sfumato.stream.pipeline import style_errors
 
     with style_errors():
-        found = inspect(find_style(style).any)
+        found = inspect(find_style(style).paths[0])
     if as_json:
         click.echo(json.dumps(found, indent=2))
     else:

@@ -1,0 +1,75 @@
+"""Tile plans: every pixel is given exactly once, or by weights that sum to one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.stream.errors import SettingsError
+from sfumato.stream.plan import best_tile, make_plan
+from sfumato.stream.tiles import TILE_PX, UNIT, align_up, plan_axis
+
+lengths = st.integers(1, 5000)
+radii = st.integers(0, 12).map(lambda n: 4 * n)
+tiles = st.integers(4, 24).map(lambda n: TILE_PX * n)
+
+
+@given(lengths, radii, tiles)
+def test_exact_spans_give_every_pixel_once_with_its_halo(
+    length: int, radius: int, tile: int
+) -> None:
+    spans = plan_axis(length, tile, radius, 2 * radius, 4)
+    assert spans[0].start == 0 and spans[-1].stop == length
+    for span in spans:
+        assert span.start < span.stop
+        assert span.origin % 4 == 0
+        assert span.origin <= span.start - radius
+        assert span.stop + radius <= span.origin + tile
+    for left, right in zip(spans, spans[1:], strict=False):
+        assert left.stop == right.start and right.start % 4 == 0
+
+
+@given(lengths, radii, tiles, st.integers(0, 40))
+def test_feather_weights_sum_to_one(length: int, radius: int, tile: int, overlap: int) -> None:
+    spans = plan_axis(length, tile, radius, overlap, 4)
+    total = np.zeros(length, np.int64)
+    for span in spans:
+        assert span.origin <= span.start and span.stop <= span.origin + tile
+        weights = span.weights
+        total[span.start : span.stop] += UNIT if weights is None else weights
+        if weights is not None and len(weights) > 1:
+            assert (weights[: len(weights) // 2 * 2 : 2] == weights[1::2]).all()
+    assert (total == UNIT).all()
+
+
+def test_tile_that_would_be_all_halo_is_refused() -> None:
+    with pytest.raises(SettingsError, match="--tile 64"):
+        plan_axis(1000, 64, 32, 64, 4)
+
+
+def test_one_tile_suffices_for_a_small_frame_even_if_it_is_mostly_halo() -> None:
+    assert len(plan_axis(16, 64, 20, 40, 4)) == 1
+
+
+@given(st.integers(1, 8000), st.integers(1, 5000), radii)
+def test_chosen_tiles_are_aligned_and_bounded(width: int, height: int, radius: int) -> None:
+    tile = best_tile(width, height, 2 * radius, radius)
+    assert tile[0] % TILE_PX == 0 and tile[1] % TILE_PX == 0
+    plan = make_plan(width, height, radius_px=radius, multiple=4, cores=2)
+    area = plan.tile_px[0] * plan.tile_px[1] * len(plan.tiles)
+    padded = align_up(width + 2 * radius, TILE_PX) * align_up(height + 2 * radius, TILE_PX)
+    assert plan.exact
+    assert area < 2.2 * padded
+
+
+@pytest.mark.parametrize("tile", [(100, 64), (64, 0), (0, 64)])
+def test_unaligned_tiles_are_refused(tile: tuple[int, int]) -> None:
+    with pytest.raises(SettingsError, match="multiple of 64"):
+        make_plan(640, 480, radius_px=0, multiple=4, cores=2, tile_px=tile)
+
+
+def test_workers_share_the_cores() -> None:
+    plan = make_plan(1280, 720, radius_px=20, multiple=4, cores=8, workers=2)
+    assert (plan.workers, plan.intra_op) == (2, 4)
