@@ -1,0 +1,147 @@
+"""Painting from Python: what a program that embeds Sfumato relies on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.networks import save_cell_net, save_float_net
+
+import sfumato
+
+RNG = np.random.default_rng(7)
+
+
+def pictures(count: int, height: int = 90, width: int = 130) -> list[NDArray[np.uint8]]:
+    return [RNG.integers(0, 256, (height, width, 3), dtype=np.uint8) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def style(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("style")
+    save_cell_net(folder / "random.int8.onnx", layers=3)
+    save_cell_net(folder / "random.fp32.onnx", layers=3, int8=False)
+    return str(folder / "random.int8.onnx")
+
+
+def test_identity_gives_arrays_back() -> None:
+    given = pictures(3)
+    painted = list(sfumato.paint(given, style="identity", smooth=0))
+    assert len(painted) == 3
+    for a, b in zip(given, painted, strict=True):
+        assert b.dtype == np.uint8 and b.shape == a.shape
+        assert np.abs(a.astype(int) - b).max() <= 2  # RGB → YUV 4:4:4 → RGB → YUV → RGB, 8 bit each
+
+
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+@pytest.mark.parametrize("size", [(90, 130), (1, 1), (3, 200), (65, 63), (200, 1)])
+def test_any_two_tile_plans_give_identical_frames(
+    style: str, precision: sfumato.stream.settings.Precision, size: tuple[int, int]
+) -> None:
+    given = pictures(2, *size)
+    plans: list[tuple[tuple[int, int], int]] = [((256, 256), 1), ((64, 64), 2), ((128, 64), 3)]
+    results = [
+        list(
+            sfumato.paint(
+                given, style=style, precision=precision, tile_px=tile, workers=workers, smooth=0
+            )
+        )
+        for tile, workers in plans
+    ]
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_feathered_tiles_stay_near_the_exact_picture(style: str) -> None:
+    given = pictures(1, 200, 300)
+    exact = next(sfumato.paint(given, style=style, tile_px=(128, 128), smooth=0))
+    feathered = next(
+        sfumato.paint(given, style=style, tile_px=(128, 128), overlap_px=8, smooth=0)
+    )
+    difference = np.abs(exact.astype(int) - feathered)
+    assert 0 < difference.mean() < 12
+    assert np.median(difference) <= 1  # away from the overlaps nothing changes
+
+
+def test_strength_zero_gives_the_source_back(style: str) -> None:
+    given = pictures(1)
+    painted = next(sfumato.paint(given, style=style, strength=0.0))
+    assert np.abs(given[0].astype(int) - painted).max() <= 2
+
+
+def test_scale_keeps_the_size(style: str) -> None:
+    given = pictures(2, 91, 133)
+    for painted in sfumato.paint(given, style=style, scale=0.5):
+        assert painted.shape == (91, 133, 3)
+
+
+def test_float_styles_paint_too(tmp_path: Path) -> None:
+    save_float_net(tmp_path / "float.onnx", value_range=(-1.0, 1.0), channel_order="BGR")
+    painted = list(sfumato.paint(pictures(2), style=str(tmp_path / "float.onnx")))
+    assert painted[0].shape == (90, 130, 3) and painted[0].std() > 1
+
+
+def test_identical_frames_give_identical_paintings(style: str) -> None:
+    picture = pictures(1)[0]
+    painted = list(sfumato.paint([picture] * 300, style=style, smooth=1.0))
+    assert len(painted) == 300
+    for later in painted[1:]:
+        np.testing.assert_array_equal(painted[0], later)
+
+
+def test_a_failing_source_raises_after_its_frames_and_leaves_no_thread(style: str) -> None:
+    def source() -> Iterator[NDArray[np.uint8]]:
+        yield from pictures(4)
+        raise RuntimeError("camera unplugged")
+
+    with pytest.raises(RuntimeError, match="camera unplugged"):
+        list(sfumato.paint(source(), style=style))
+
+
+def test_leaving_early_joins_every_thread(style: str) -> None:
+    def endless() -> Iterator[NDArray[np.uint8]]:
+        while True:
+            yield pictures(1)[0]
+
+    frames = sfumato.paint(endless(), style=style)
+    next(frames)
+    frames.close()  # the fixture fails this test if a thread is left
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "empty"),
+        ([np.zeros((4, 4), np.uint8)], "shape \\(4, 4\\)"),
+        ([np.zeros((4, 4, 3), np.float32)], "float32"),
+        ([np.zeros((4, 4, 3), np.uint8), np.zeros((4, 5, 3), np.uint8)], "sizes must agree"),
+    ],
+)
+def test_bad_arrays_are_named(given: list[NDArray[np.uint8]], message: str) -> None:
+    with pytest.raises(sfumato.SourceError, match=message):
+        list(sfumato.paint(given, style="identity"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strength": 1.5}, "--strength 1.5"),
+        ({"smooth": float("nan")}, "--smooth nan"),
+        ({"scale": 0.0}, "--scale 0.0"),
+        ({"workers": 0}, "--workers 0"),
+        ({"tile_px": (65, 64)}, "multiple of 64"),
+        ({"precision": "int4"}, "--precision int4"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(sfumato.SettingsError, match=message):
+        next(sfumato.paint(pictures(1), style="identity", **options))  # type: ignore[misc,arg-type]
+
+
+def test_unknown_style_names_those_there_are() -> None:
+    with pytest.raises(sfumato.StyleError, match="'tune'.*toon.*identity|'tune'.*identity.*toon"):
+        next(sfumato.paint(pictures(1), style="tune"))

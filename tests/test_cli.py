@@ -1,0 +1,146 @@
+"""The command line: exit codes, one-line errors, help, and documentation that keeps up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+from sfumato.stream.cli import cli
+
+ROOT = Path(__file__).parent.parent
+
+
+def sfumato(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sfumato", *words], capture_output=True, text=True, cwd=cwd
+    )
+
+
+def commands(group: click.Group, path: str = "") -> dict[str, click.Command]:
+    found = {}
+    for name, command in group.commands.items():
+        words = f"{path} {name}".strip()
+        if isinstance(command, click.Group):
+            found |= commands(command, words)
+        else:
+            found[words] = command
+    return found
+
+
+@pytest.fixture(scope="module")
+def picture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import cv2
+
+    path = tmp_path_factory.mktemp("picture") / "in.png"
+    rows, columns = np.mgrid[:72, :96]
+    cv2.imwrite(str(path), np.stack([rows * 3, columns * 2, rows + columns], -1).astype(np.uint8))
+    return path
+
+
+@pytest.mark.parametrize("words", commands(cli))
+def test_every_command_has_help_and_is_in_the_readme(words: str) -> None:
+    command = commands(cli)[words]
+    assert command.help and len(command.help) > 20
+    assert f"sfumato {words}" in (ROOT / "README.md").read_text()
+    for param in command.params:
+        if isinstance(param, click.Option):
+            assert param.help, f"{words}: {param.name} has no help"
+
+
+def test_run_paints_a_picture_and_reports(picture: Path, tmp_path: Path) -> None:
+    target, report = tmp_path / "out.png", tmp_path / "report.json"
+    done = sfumato("run", str(picture), "-o", str(target), "--report", str(report))
+    assert done.returncode == 0, done.stderr
+    assert target.stat().st_size > 0 and "1 frames" in done.stderr
+    figures = json.loads(report.read_text())
+    assert figures["frames_in"] == figures["frames_out"] == 1
+    assert figures["style"] == "toon" and figures["tiles_run"] >= 1
+    assert set(figures["stage_ms"]) == {"decode", "gather", "infer", "scatter", "smooth", "encode"}
+    assert {"tile", "overlap", "workers", "intra_op", "queue"} <= set(figures["plan"])
+    assert {"matrix", "range", "guessed"} <= set(figures["color"])
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["run", "missing.mp4", "-o", "out.mp4"], 1, "missing.mp4"),
+        (["run", "IN", "-o", "out.mp4", "--style", "tune"], 1, "tune"),
+        (["run", "IN", "-o", "nowhere/out.png"], 1, "nowhere"),
+        (["run", "IN", "-o", "out.unknown"], 1, "unknown"),
+        (["run", "IN", "-o", "out.png", "--tile", "100x64"], 2, "--tile 100x64"),
+        (["run", "IN", "-o", "out.png", "--tile", "big"], 2, "--tile 'big'"),
+        (["run", "IN", "-o", "out.png", "--workers", "-1"], 2, "--workers '-1'"),
+        (["run", "IN", "-o", "out.png", "--strength", "2"], 2, "--strength 2.0"),
+        (["run", "IN", "-o", "out.png", "--provider", "npu"], 1, "npu"),
+        (["run", "IN"], 2, "--output"),
+        (["run", "IN", "-o", "out.png", "--precison", "int8"], 2, "--precision"),
+        (["paint"], 2, "paint"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    picture: Path, tmp_path: Path, words: list[str], code: int, message: str
+) -> None:
+    done = sfumato(*[str(picture) if word == "IN" else word for word in words], cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr and "Traceback" not in done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("Error:")]
+    assert len(errors) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_existing_output_is_kept_unless_told(picture: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.png"
+    target.write_bytes(b"precious")
+    done = sfumato("run", str(picture), "-o", str(target), "--style", "identity")
+    assert done.returncode == 1 and "--overwrite" in done.stderr
+    assert target.read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_leaves_nothing_and_exits_130(tmp_path: Path, stop: signal.Signals) -> None:
+    source = tmp_path / "in.y4m"
+    size, frame = (64, 48), bytes(64 * 48 * 3 // 2)
+    with source.open("wb") as file:
+        file.write(b"YUV4MPEG2 W%d H%d F25:1 C420jpeg\n" % size)
+        file.writelines([b"FRAME\n" + frame] * 20000)
+    target = tmp_path / "out" / "out.mp4"
+    target.parent.mkdir()
+    words = ["run", str(source), "-o", str(target), "--style", "identity"]
+    job = subprocess.Popen(
+        [sys.executable, "-m", "sfumato", *words], stderr=subprocess.PIPE, text=True
+    )
+    deadline_s = time.monotonic() + 60
+    while not os.listdir(target.parent) and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    job.send_signal(stop)
+    _, errors = job.communicate(timeout=30)
+    assert job.returncode == 130, errors
+    assert "Interrupted" in errors and "Traceback" not in errors
+    assert os.listdir(target.parent) == []
+
+
+def test_model_list_is_json() -> None:
+    rows = json.loads(sfumato("model", "list", "--json").stdout)
+    assert {"toon", "identity"} <= {row["name"] for row in rows}
+    assert all(row["files"] and row["spec"]["licence"] for row in rows)
+
+
+def test_model_inspect_is_json() -> None:
+    facts = json.loads(sfumato("model", "inspect", "toon", "--json").stdout)
+    assert facts["spec"]["name"] == "toon"
+
+
+def test_doctor_says_what_there_is() -> None:
+    facts = json.loads(sfumato("doctor", "--json").stdout)
+    assert "cpu" in facts["providers"] and "libx264" in facts["encoders"]
