@@ -1,0 +1,22 @@
+"""The one way kernels are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` when it is first called, or load it from the cache beside its file.
+
+    ``nogil``: the caller's threads are the only parallelism. Never ``parallel``: on Numba's
+    always-present threading layer two Python threads inside parallel kernels abort the process.
+    The cache notices changes in the function's own file only, so a kernel and its jitted helpers
+    share a file, and what may vary is an argument. No ``fastmath``: results are the same on every
+    machine, bit for bit.
+    """
+    return cast(F, njit(nogil=True, cache=True, error_model="numpy")(function))

@@ -1,0 +1,132 @@
+"""What the kernels should compute, in NumPy: whole frames, plain arithmetic, no speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.colour import from_tensor, tensor_limits, to_tensor
+from sfumato.kernels.formats import LUMA_WEIGHTS, PixelFormat, TensorFormat
+
+Array = NDArray[Any]
+
+
+def standard_rgb(codes: Array, pixels: PixelFormat) -> Array:
+    """R, G, B in 0…1 of Y, U, V codes (..., 3), in the standards' own terms, not clipped."""
+    kr, kb = LUMA_WEIGHTS[pixels.matrix]
+    unit = 2 ** (pixels.bits - 8)
+    y, cb, cr = np.moveaxis(np.asarray(codes, float), -1, 0)
+    if pixels.full_range:
+        top = 256 * unit - 1
+        y, cb, cr = y / top, (cb - 128 * unit) / top, (cr - 128 * unit) / top
+    else:
+        y, cb, cr = ((y / unit) - 16) / 219, ((cb / unit) - 128) / 224, ((cr / unit) - 128) / 224
+    red, blue = y + 2 * (1 - kr) * cr, y + 2 * (1 - kb) * cb
+    return np.stack([red, (y - kr * red - kb * blue) / (1 - kr - kb), blue], axis=-1)
+
+
+def standard_yuv(rgb: Array, pixels: PixelFormat) -> Array:
+    """Y, U, V as real-valued codes (..., 3) of R, G, B in 0…1."""
+    kr, kb = LUMA_WEIGHTS[pixels.matrix]
+    unit = 2 ** (pixels.bits - 8)
+    red, green, blue = np.moveaxis(np.asarray(rgb, float), -1, 0)
+    y = kr * red + (1 - kr - kb) * green + kb * blue
+    cb, cr = (blue - y) / (2 * (1 - kb)), (red - y) / (2 * (1 - kr))
+    if pixels.full_range:
+        top = 256 * unit - 1
+        return np.stack([y * top, cb * top + 128 * unit, cr * top + 128 * unit], axis=-1)
+    return np.stack([219 * y + 16, 224 * cb + 128, 224 * cr + 128], axis=-1) * unit
+
+
+def full_size(planes: Sequence[Array], pixels: PixelFormat) -> list[Array]:
+    """Y, U, V at luma size, chroma replicated; neutral chroma for grey."""
+    height_px, width_px = planes[0].shape
+    if pixels.chroma == "grey":
+        return [planes[0]] + [np.full_like(planes[0], 128 << (pixels.bits - 8))] * 2
+    grown = [np.repeat(np.repeat(p, 1 << pixels.shift_y, 0), 1 << pixels.shift_x, 1)
+             for p in planes[1:]]  # fmt: skip
+    return [planes[0], *(plane[:height_px, :width_px] for plane in grown)]
+
+
+def window(picture: Array, x_px: int, y_px: int, width_px: int, height_px: int) -> Array:
+    """A window of (height, width, …), which may reach past it: reflect padding by ``np.pad``."""
+    height, width = picture.shape[:2]
+    margins = [
+        (max(0, -y_px), max(0, y_px + height_px - height)),
+        (max(0, -x_px), max(0, x_px + width_px - width)),
+    ]
+    padded = np.pad(picture, margins + [(0, 0)] * (picture.ndim - 2), mode="reflect")
+    y, x = y_px + margins[0][0], x_px + margins[1][0]
+    return padded[y : y + height_px, x : x + width_px]
+
+
+def pack(colours: Array, tensor: TensorFormat) -> Array:
+    """(height, width, colours) to the tensor of space-to-depth cells."""
+    height, width, count = colours.shape
+    r = tensor.cell
+    cells = colours.reshape(height // r, r, width // r, r, count).transpose(0, 2, 4, 1, 3)
+    cells = cells.reshape(1, height // r, width // r, count * r * r)
+    return np.ascontiguousarray(cells if tensor.layout == "NHWC" else cells.transpose(0, 3, 1, 2))
+
+
+def unpack(array: Array, tensor: TensorFormat) -> Array:
+    """The tensor of space-to-depth cells back to (height, width, colours)."""
+    cells = (array if tensor.layout == "NHWC" else array.transpose(0, 2, 3, 1))[0]
+    rows, columns, channels = cells.shape
+    r = tensor.cell
+    cells = cells.reshape(rows, columns, channels // r**2, r, r).transpose(0, 3, 1, 4, 2)
+    return cells.reshape(rows * r, columns * r, channels // r**2)
+
+
+def gather(
+    planes: Sequence[Array], pixels: PixelFormat, tensor: TensorFormat, grain: Array | None,
+    x_px: int, y_px: int, width_px: int, height_px: int,
+) -> Array:  # fmt: skip
+    """The tensor, to the bit: float32 sums in the kernel's order, half added, fraction cut."""
+    weights, zero = (a.astype(np.float32) for a in to_tensor(pixels, tensor))
+    low, high = np.float32(tensor_limits(tensor))
+    half = 0.5 if tensor.dtype == "uint8" else 0.0
+    y, u, v = (p - z for p, z in zip(full_size(planes, pixels), zero, strict=True))
+    tint = (weights[:, 1] * u[..., None] + weights[:, 2] * v[..., None]) + np.float32(
+        tensor.black + half
+    )
+    colours = np.clip(weights[:, 0] * y[..., None] + tint, low, high).astype(tensor.dtype)
+    shown = window(colours, x_px, y_px, width_px, height_px)
+    if grain is not None:
+        rows, columns = np.arange(y_px, y_px + height_px), np.arange(x_px, x_px + width_px)
+        texture = tensor.black + grain / 255 * (tensor.white - tensor.black)
+        texture = np.rint(texture) if tensor.dtype == "uint8" else texture
+        texels = texture.astype(tensor.dtype)[np.ix_(rows % 256, columns % 256)]
+        shown = np.concatenate([shown, texels[..., None]], axis=-1)
+    return pack(shown, tensor)
+
+
+def scatter(array: Array, pixels: PixelFormat, tensor: TensorFormat, size_px: tuple[int, int],
+            left_px: int = 0, top_px: int = 0) -> list[Array]:  # fmt: skip
+    """The planes of the rectangle of ``size_px`` (width, height), to the bit."""
+    width, height = size_px
+    weights, offsets = from_tensor(pixels, tensor)
+    low, high = tensor_limits(tensor)
+    colours = unpack(array, tensor)[top_px : top_px + height, left_px : left_px + width]
+    colours = np.clip(np.nan_to_num(colours, nan=low).astype(np.float32), low, high)
+    planes = []
+    for plane, shape in enumerate(pixels.plane_shapes(width, height)):
+        x, y = (pixels.shift_x, pixels.shift_y) if plane else (0, 0)
+        # The odd edge's pixels count twice; so the mean is that of the pixels that exist.
+        whole = np.pad(colours, [(0, height % (1 << y)), (0, width % (1 << x)), (0, 0)], "edge")
+        rows = [whole[i :: 1 << y] for i in range(1 << y)]
+        pairs = [row[:, 0::2] + row[:, 1::2] if x else row for row in rows]
+        red, green, blue = np.moveaxis(pairs[0] + pairs[1] if y else pairs[0], -1, 0)
+        k = (weights[plane] / (1 << (x + y))).astype(np.float32)
+        codes = k[0] * red + k[1] * green + k[2] * blue + np.float32(offsets[plane] + 0.5)
+        planes.append(np.clip(codes, 0, 2**pixels.bits - 1).astype(int).reshape(shape))
+    return planes
+
+
+def mix(source: Array, painted: Array, strength: float) -> Array:
+    """Source and painted weighted in 256ths, rounded."""
+    share = round(strength * 256)
+    return (source.astype(int) * (256 - share) + painted.astype(int) * share + 128) >> 8
