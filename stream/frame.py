@@ -47,6 +47,8 @@ class Frame:
     time_base: Fraction
     keep: Any = field(default=None, compare=False)
     """Whatever owns the planes' memory."""
+    duration: int = field(default=0, compare=False)
+    """How long it is shown, in ticks of ``time_base``; 0 where the source does not say."""
     side_packets: tuple[Any, ...] = field(default=(), compare=False)
     """Packets of copied streams (audio, subtitles) that the source met before this frame."""
 

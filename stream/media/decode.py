@@ -1,0 +1,106 @@
+"""Packets into pictures, past whatever is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from av import FFmpegError, Packet
+from av.container import InputContainer
+from av.error import EOFError as StreamEnd
+from av.error import InvalidDataError
+from av.stream import Stream
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from sfumato.stream.errors import SourceError
+from sfumato.stream.media.errors import plain
+
+MAX_FAILURES = 100
+"""Damaged packets in a row after which the rest of a file counts as lost."""
+
+
+class Decoder:
+    """Demuxes a container, decodes its video stream and collects the packets of other streams."""
+
+    def __init__(
+        self,
+        name: str,
+        container: InputContainer,
+        video: VideoStream,
+        side: tuple[Stream, ...],
+        *,
+        strict: bool,
+    ) -> None:
+        self.name = name
+        self.skipped = 0
+        """Damaged packets and pictures left out."""
+        self.packets_read = 0
+        """Video packets met, damaged ones included."""
+        self.gave_up = False
+        """Nothing but damage came any more, and the rest was left unread."""
+        self.side_packets: list[Packet] = []
+        """Packets of the other streams met so far; whoever uses them takes them out."""
+        self._container = container
+        self._video = video
+        self._streams = (video, *side)
+        self._strict = strict
+
+    def pictures(self) -> Iterator[VideoFrame]:
+        """All pictures from the container's present position on, in order of presentation."""
+        failures = 0
+        for packet in self._video_packets():
+            try:
+                pictures = self._video.decode(packet)
+            except StreamEnd:
+                return
+            except FFmpegError as error:
+                self._skip(error)
+                failures += 1
+                if failures >= MAX_FAILURES:
+                    self.gave_up = True
+                    return
+                continue
+            failures = 0
+            for picture in pictures:
+                if picture.is_corrupt:
+                    self._skip("a damaged picture")
+                else:
+                    yield picture
+
+    def packets(self) -> Iterator[Packet]:
+        """All packets from the present position on. Damage between packets is skipped."""
+        failures = 0
+        while failures < MAX_FAILURES:
+            try:
+                for packet in self._container.demux(self._streams):
+                    # The end is marked by packets without content; an empty dts marks nothing.
+                    if packet.size > 0:
+                        failures = 0
+                        yield packet
+                return
+            except InvalidDataError as error:
+                self._skip(error)
+                failures += 1
+        self.gave_up = True
+
+    def _video_packets(self) -> Iterator[Packet | None]:
+        """Packets of the video stream, then None to flush the decoder."""
+        for packet in self.packets():
+            if packet.stream.index != self._video.index:
+                self.side_packets.append(packet)
+                continue
+            self.packets_read += 1
+            if packet.is_corrupt:
+                self._skip("a packet that is marked as damaged")
+            else:
+                yield packet
+        yield None
+
+    def _skip(self, what: FFmpegError | str) -> None:
+        self.skipped += 1
+        if self._strict:
+            reason = what if isinstance(what, str) else plain(what)
+            raise SourceError(
+                f"{self.name} is damaged near picture {self.packets_read} ({reason}); "
+                "leave out --strict to skip what is damaged"
+            )

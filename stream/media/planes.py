@@ -1,0 +1,187 @@
+"""FFmpeg's frames as our planes, and back, copying only where the layout demands it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from av.video.format import VideoFormat
+from av.video.frame import VideoFrame
+from av.video.plane import VideoPlane
+from av.video.reformatter import Interpolation
+from numpy.typing import NDArray
+
+from sfumato.kernels.formats import Matrix, PixelFormat
+from sfumato.stream.frame import Plane
+from sfumato.stream.media.colour import FULL, LIMITED, SWSCALE_CODES, is_full_range, is_rgb
+
+Chroma = Literal["420", "422", "444", "grey"]
+
+PLANAR: dict[tuple[Chroma, int], str] = {
+    ("420", 8): "yuv420p",
+    ("422", 8): "yuv422p",
+    ("444", 8): "yuv444p",
+    ("grey", 8): "gray",
+    ("420", 10): "yuv420p10le",
+    ("422", 10): "yuv422p10le",
+    ("444", 10): "yuv444p10le",
+    ("grey", 10): "gray10le",
+}
+"""FFmpeg's name of each of our layouts."""
+
+SWSCALE_FLAGS = (
+    Interpolation.BICUBIC
+    | Interpolation.ACCURATE_RND
+    | Interpolation.BITEXACT
+    | Interpolation.FULL_CHR_H_INT
+    | Interpolation.FULL_CHR_H_INP
+)
+"""Rounding is exact and chroma is never sampled by halves: quality before speed, once per frame."""
+
+_DIRECT = {name: key for key, name in PLANAR.items()} | {
+    "yuvj420p": ("420", 8),
+    "yuvj422p": ("422", 8),
+    "yuvj444p": ("444", 8),
+    "nv12": ("420", 8),
+    "nv21": ("420", 8),
+    "nv16": ("422", 8),
+    "nv24": ("444", 8),
+    "p010le": ("420", 10),
+    "p210le": ("422", 10),
+}
+_SEMI_PLANAR = {"nv12", "nv21", "nv16", "nv24", "p010le", "p210le"}
+_HIGH_BITS = {"p010le": 6, "p210le": 6}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How frames of one FFmpeg format become ours."""
+
+    chroma: Chroma
+    bits: int
+    direct: bool
+    """The planes are used as they are; otherwise libswscale converts."""
+
+    @property
+    def av_name(self) -> str:
+        """FFmpeg's format with these planes."""
+        return PLANAR[self.chroma, self.bits]
+
+
+def layout_of(frame: VideoFrame) -> Layout:
+    """The nearest of our layouts that loses no chroma resolution, and no bits up to ten."""
+    if (known := _DIRECT.get(frame.format.name)) is not None:
+        return Layout(known[0], known[1], direct=True)
+    components = VideoFormat(frame.format.name, 16, 16).components
+    bits = 10 if max((part.bits for part in components), default=8) > 8 else 8
+    if is_rgb(frame):
+        return Layout("444", bits, direct=False)
+    sizes = {(16 // part.width, 16 // part.height) for part in components if part.is_chroma}
+    return Layout(_nearest_chroma(max(sizes, default=(0, 0))), bits, direct=False)
+
+
+def planes_of(frame: VideoFrame) -> tuple[Plane, ...]:
+    """Views of the Y, U and V samples of a frame whose layout is direct.
+
+    The views belong to the decoder, which may still predict from them: read, don't write.
+    P010 keeps its ten bits on top, so its planes are shifted copies.
+    """
+    name = frame.format.name
+    views = [_rows(plane, frame.format.name) for plane in frame.planes]
+    if name in _SEMI_PLANAR:
+        luma, pairs = views
+        even, odd = pairs[:, 0::2], pairs[:, 1::2]
+        views = [luma, odd, even] if name == "nv21" else [luma, even, odd]
+    if shift := _HIGH_BITS.get(name):
+        views = [view >> shift for view in views]
+    return tuple(views)
+
+
+def convert(frame: VideoFrame, pixels: PixelFormat, size_px: tuple[int, int]) -> VideoFrame:
+    """The frame in another format, size, matrix or range, by libswscale."""
+    source_matrix = None if is_rgb(frame) else _swscale_code(frame, pixels.matrix)
+    return frame.reformat(
+        *size_px,
+        format=PLANAR[pixels.chroma, pixels.bits],
+        src_colorspace=source_matrix,
+        dst_colorspace=SWSCALE_CODES[pixels.matrix],
+        src_color_range=FULL if is_rgb(frame) or is_full_range(frame) else LIMITED,
+        dst_color_range=FULL if pixels.full_range else LIMITED,
+        interpolation=SWSCALE_FLAGS,
+        threads=1,
+    )
+
+
+def to_rgb(frame: VideoFrame, pixels: PixelFormat, name: str = "rgb24") -> VideoFrame:
+    """One of our frames as RGB of the given FFmpeg format."""
+    return frame.reformat(
+        format=name,
+        src_colorspace=SWSCALE_CODES[pixels.matrix],
+        src_color_range=FULL if pixels.full_range else LIMITED,
+        dst_color_range=FULL,
+        interpolation=SWSCALE_FLAGS,
+        threads=1,
+    )
+
+
+def frame_of(
+    planes: tuple[Plane, ...], pixels: PixelFormat, size_px: tuple[int, int]
+) -> VideoFrame:
+    """A new FFmpeg frame with copies of the planes.
+
+    Args:
+        planes: Y, U, V as :class:`~sfumato.stream.frame.Frame` has them.
+        size_px: (width, height) of the new frame; columns and rows that the planes lack repeat
+            the last one.
+    """
+    frame = VideoFrame(*size_px, PLANAR[pixels.chroma, pixels.bits])
+    for target, plane in zip(frame.planes, planes, strict=True):
+        rows = _rows(target, frame.format.name)
+        height, width = plane.shape
+        rows[:height, :width] = plane
+        rows[:height, width:] = rows[:height, width - 1 : width]
+        rows[height:] = rows[height - 1]
+    frame.color_range = FULL if pixels.full_range else LIMITED
+    return frame
+
+
+def over_black(frame: VideoFrame) -> VideoFrame:
+    """An RGB frame with its transparent parts painted over black."""
+    rgba: NDArray[np.uint8] = (
+        frame.reformat(format="rgba").to_ndarray().astype(np.uint8, copy=False)
+    )
+    alpha = rgba[..., 3:].astype(np.uint16)
+    rgb = ((rgba[..., :3] * alpha + 127) // 255).astype(np.uint8)
+    opaque = VideoFrame.from_ndarray(rgb, format="rgb24")
+    opaque.pts, opaque.time_base = frame.pts, frame.time_base
+    return opaque
+
+
+def has_alpha(frame: VideoFrame) -> bool:
+    """Whether pixels of the frame may be transparent."""
+    return frame.format.has_palette or any(part.is_alpha for part in frame.format.components)
+
+
+def _rows(plane: VideoPlane, name: str) -> Plane:
+    """A 2-D view of a plane without its padding; semi-planar chroma has both in a row."""
+    wide = _DIRECT[name][1] == 10
+    samples: Plane = np.frombuffer(plane, np.uint16 if wide else np.uint8)
+    stride = abs(plane.line_size) // samples.itemsize
+    width = plane.width * (2 if name in _SEMI_PLANAR and plane.index == 1 else 1)
+    rows = samples.reshape(plane.height, stride)[:, :width]
+    return rows[::-1] if plane.line_size < 0 else rows
+
+
+def _nearest_chroma(subsampling: tuple[int, int]) -> Chroma:
+    """Ours for a horizontal and vertical chroma factor; (0, 0) means no chroma."""
+    if subsampling == (0, 0):
+        return "grey"
+    if subsampling[1] > 1:
+        return "420" if subsampling[0] > 1 else "444"
+    return "422" if subsampling[0] > 1 else "444"
+
+
+def _swscale_code(frame: VideoFrame, matrix: Matrix) -> int:
+    """The frame's own matrix where libswscale knows it, else the one taken for it."""
+    return {4: 4, 5: 5, 6: 5, 7: 7, 1: 1, 9: 9}.get(frame.colorspace, SWSCALE_CODES[matrix])

@@ -1,0 +1,298 @@
+"""Videos: anything FFmpeg can open, frame by frame, with what lies beside the picture."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import av
+from av import FFmpegError, Packet
+from av.container import InputContainer
+from av.video.frame import VideoFrame
+
+from sfumato.stream.errors import SourceError
+from sfumato.stream.frame import Frame, VideoInfo
+from sfumato.stream.media.clock import Clock, Cut
+from sfumato.stream.media.colour import refuse_hdr
+from sfumato.stream.media.decode import Decoder
+from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
+from sfumato.stream.media.normal import Normalizer
+from sfumato.stream.media.source import Carried
+from sfumato.stream.media.streams import choose_video, side_streams
+
+INTERLEAVE_S = 10
+"""How far apart in a file packets of the same moment may lie (FFmpeg's max_interleave_delta)."""
+
+MICROSECOND = Fraction(1, 1_000_000)
+"""FFmpeg's AV_TIME_BASE."""
+
+
+class VideoReader:
+    """One video stream of a container; see :class:`~sfumato.stream.media.source.Source`."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        start_s: float = 0,
+        duration_s: float | None = None,
+        strict: bool = False,
+        decoder_threads: int = 1,
+    ) -> None:
+        self.name = "standard input" if name == "pipe:0" else name
+        self.warnings: list[str] = []
+        self.trailing_packets: tuple[Packet, ...] = ()
+        self._strict = strict
+        self._container = _open(name, self.name)
+        try:
+            with reading(self.name):
+                self._choose(decoder_threads)
+                self._cut = self._seek(start_s, duration_s)
+                self._pictures = self._look_at_first(Path(name))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def skipped(self) -> int:
+        """See :class:`~sfumato.stream.media.source.Source`."""
+        return self._decoder.skipped
+
+    def frames(self) -> Iterator[Frame]:
+        """See :class:`~sfumato.stream.media.source.Source`."""
+        with reading(self.name):
+            for picture, pts in self._pictures:
+                yield self._frame(picture, pts)
+            self.trailing_packets = self._take_side()
+            self._sum_up()
+
+    def close(self) -> None:
+        """See :class:`~sfumato.stream.media.source.Source`."""
+        self._container.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _choose(self, decoder_threads: int) -> None:
+        self._video, self._notes = choose_video(self.name, self._container)
+        self._side = side_streams(self._container, self._video)
+        context = self._video.codec_context
+        context.thread_type = "AUTO"
+        context.thread_count = decoder_threads
+        if self._strict:
+            context.options = {"err_detect": "explode"}
+        self._time_base = Fraction(self._video.time_base or MICROSECOND)
+        rate = self._video.average_rate or self._video.guessed_rate
+        self._rate = Fraction(rate) if rate else None
+        self._clock = Clock(self._time_base, self._rate)
+        self._decoder = Decoder(
+            self.name, self._container, self._video, self._side, strict=self._strict
+        )
+
+    def _seek(self, start_s: float, duration_s: float | None) -> Cut:
+        """Go to the last keyframe before the wanted part."""
+        self._sought = False
+        begin = (self._container.start_time or 0) * MICROSECOND
+        start = begin + Fraction(start_s).limit_denominator(1_000_000)
+        end = None
+        if duration_s is not None:
+            end = start + Fraction(duration_s).limit_denominator(1_000_000)
+        if start_s and self._video.start_time is not None:
+            try:
+                self._container.seek(int(start / self._time_base), stream=self._video)
+                self._sought = True
+            except (FFmpegError, OSError):
+                pass  # A pipe cannot seek: what comes before the part is read and dropped.
+        return Cut(start if start_s else None, end)
+
+    def _look_at_first(self, path: Path) -> Iterator[tuple[VideoFrame, int]]:
+        """Learn from the first picture what the container does not say."""
+        pictures = self._wanted()
+        first = next(pictures, None)
+        if first is None:
+            raise SourceError(f"{self.name} holds no picture{self._why_empty()}")
+        picture, _ = first
+        refuse_hdr(self.name, picture)
+        self._normal = Normalizer(picture)
+        self.info = self._describe(picture)
+        self.carried = self._carry(picture, path if path.is_file() else None)
+        return chain([first], pictures)
+
+    def _describe(self, picture: VideoFrame) -> VideoInfo:
+        return VideoInfo(
+            width_px=picture.width,
+            height_px=picture.height,
+            pixels=self._normal.pixels,
+            frame_rate=self._rate,
+            time_base=self._time_base,
+            frames_estimate=self._estimate(),
+            guessed_colour=self._normal.guessed,
+            notes=(*self._notes, *self._normal.notes),
+        )
+
+    def _carry(self, picture: VideoFrame, path: Path | None) -> Carried:
+        aspect = self._video.sample_aspect_ratio
+        return Carried(
+            path=path,
+            tags=self._normal.tags,
+            rgb=self._normal.rgb,
+            display_matrix=_display_matrix(picture),
+            sample_aspect=Fraction(aspect) if aspect and aspect != 1 else None,
+            side_streams=self._side,
+            metadata=dict(self._container.metadata),
+            stream_metadata=dict(self._video.metadata),
+            chapters=self._chapters(),
+        )
+
+    def _why_empty(self) -> str:
+        if self.skipped:
+            return f" that can be decoded ({self.skipped} damaged packets)"
+        return " in the wanted part; check --start" if self._cut.start_s is not None else ""
+
+    def _wanted(self) -> Iterator[tuple[VideoFrame, int]]:
+        """The pictures of the cut, each with its timestamp on the source's clock."""
+        begun = False
+        for picture in self._from_keyframe():
+            pts = self._clock.stamp(picture.pts if picture.pts is not None else picture.dts)
+            time_s = pts * self._time_base
+            if self._cut.is_before(time_s):
+                continue
+            if self._cut.is_after(time_s):
+                self._read_on_beside()
+                return
+            if not begun:
+                self._cut.begin_at(time_s)
+                begun = True
+            yield picture, pts
+
+    def _from_keyframe(self) -> Iterator[VideoFrame]:
+        """All pictures from the seek on; from the beginning if the seek went too far."""
+        pictures = self._decoder.pictures()
+        if self._sought:
+            first = next(pictures, None)
+            time_s = first.pts * self._time_base if first and first.pts is not None else None
+            if time_s is not None and not self._cut.is_before(time_s - self._time_base):
+                return chain([first], pictures) if first else iter(())
+            self._container.seek(self._container.start_time or 0)
+            self._decoder.side_packets.clear()
+            pictures = self._decoder.pictures()
+        return pictures
+
+    def _read_on_beside(self) -> None:
+        """Collect what the copied streams still have of a part whose last picture is out."""
+        end_s = self._cut.end_s
+        waiting = {stream.index for stream in self._side if stream.type == "audio"}
+        if not waiting or end_s is None:
+            return
+        for packet in self._decoder.packets():
+            time = packet.pts if packet.pts is not None else packet.dts
+            late_s = time * packet.time_base - end_s if time is not None else Fraction(0)
+            if late_s >= 0:
+                waiting.discard(packet.stream.index)
+            if not waiting or late_s > INTERLEAVE_S:
+                return
+            if packet.stream.index != self._video.index:
+                self._decoder.side_packets.append(packet)
+
+    def _frame(self, picture: VideoFrame, pts: int) -> Frame:
+        planes, owner = self._normal.planes(picture)
+        return Frame(
+            planes=planes,
+            pixels=self._normal.pixels,
+            pts=pts - round(self._cut.shift_s / self._time_base),
+            time_base=self._time_base,
+            duration=picture.duration or 0,
+            keep=owner,
+            side_packets=self._take_side(),
+        )
+
+    def _take_side(self) -> tuple[Packet, ...]:
+        packets = tuple(packet for packet in self._decoder.side_packets if self._cut.move(packet))
+        self._decoder.side_packets.clear()
+        return packets
+
+    def _estimate(self) -> int | None:
+        """Frames to come, as far as the container's own figures can be believed."""
+        total = self._video.frames or None
+        if self._cut == Cut() and total:
+            return total
+        length_s = self._length_s()
+        if length_s is None or self._rate is None:
+            return None
+        begin_s = (self._container.start_time or 0) * MICROSECOND
+        start_s = self._cut.start_s or begin_s
+        end_s = begin_s + length_s
+        if self._cut.end_s is not None:
+            end_s = min(end_s, self._cut.end_s)
+        return max(1, round((end_s - start_s) * self._rate))
+
+    def _length_s(self) -> Fraction | None:
+        if self._container.duration is not None:
+            return self._container.duration * MICROSECOND
+        if self._video.duration is not None:
+            return self._video.duration * self._time_base
+        return None
+
+    def _chapters(self) -> tuple[Any, ...]:
+        """Chapters of the cut, on the cut's clock."""
+        kept = []
+        for chapter in self._container.chapters():
+            base = chapter["time_base"]
+            if not base:
+                continue
+            start, end = chapter["start"] * base, chapter["end"] * base
+            if self._cut.is_after(start) or (
+                self._cut.start_s is not None and self._cut.is_before(end)
+            ):
+                continue
+            shift = round(self._cut.shift_s / base)
+            begin = max(0, chapter["start"] - shift)
+            kept.append({**chapter, "start": begin, "end": chapter["end"] - shift})
+        return tuple(kept)
+
+    def _sum_up(self) -> None:
+        """Say at the end what went wrong on the way."""
+        if self.skipped:
+            self.warnings.append(f"{self.skipped} damaged packets or pictures were skipped")
+        if self._decoder.gave_up:
+            self.warnings.append("the end of the file is damaged beyond reading")
+        if self._clock.repaired:
+            self.warnings.append(f"{self._clock.repaired} timestamps did not rise and were moved")
+        if self._normal.resized:
+            size = f"{self.info.width_px}x{self.info.height_px}"
+            self.warnings.append(f"the picture changes size on the way; scaled to {size}")
+        promised = self._video.frames
+        if self._cut == Cut() and self._decoder.packets_read < promised:
+            self.warnings.append(
+                f"the file ends early: {self._decoder.packets_read} of {promised} pictures are there"
+            )
+
+
+def _open(name: str, label: str) -> InputContainer:
+    """Open a container; addresses get a timeout, files are spared its cost."""
+    timeout = (OPEN_TIMEOUT_S, READ_TIMEOUT_S) if "://" in name else None
+    with reading(label):
+        return av.open(name, "r", metadata_errors="replace", timeout=timeout)
+
+
+def _display_matrix(picture: VideoFrame) -> tuple[int, ...]:
+    """Nine numbers in 16.16 and 2.30 fixed point; () for an upright picture."""
+    data = picture.side_data.get("DISPLAYMATRIX")  # type: ignore[attr-defined]
+    if data is None:
+        return ()
+    matrix = struct.unpack("9i", bytes(data)[:36])
+    upright = matrix[:2] == (1 << 16, 0) and matrix[3:5] == (0, 1 << 16)
+    return () if upright else matrix

@@ -1,0 +1,147 @@
+"""Where frames go to: the protocol, and the one function that opens any sink."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from sfumato.kernels.formats import PixelFormat
+from sfumato.stream.errors import SinkError
+from sfumato.stream.frame import Frame
+from sfumato.stream.media.source import Source
+
+IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff"}
+"""Targets that are single pictures, or sequences where the name has a ``%04d``."""
+
+
+class Sink(Protocol):
+    """Takes frames in order of presentation."""
+
+    pixels: PixelFormat
+    """The format that frames must come in."""
+    size_px: tuple[int, int]
+    """The (width, height) that frames must have."""
+    frames_written: int
+    warnings: list[str]
+    """What a user should know about this writing, one sentence each; complete after `close`."""
+
+    def write(self, frame: Frame) -> None:
+        """Encode a frame, and copy the packets that ride on it.
+
+        Raises:
+            SinkError: The frame cannot be written, for example since the disk is full.
+            ValueError: The frame has another format or size than asked for.
+        """
+        ...
+
+    def close(self) -> None:
+        """Finish, verify, and only then put the file in its place.
+
+        Raises:
+            SinkError: The output could not be finished or is not what was written. Nothing is
+                left behind and what was there before is untouched.
+        """
+        ...
+
+    def abort(self) -> None:
+        """Remove what was written so far. Does nothing after `close`."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+def open_sink(
+    target: str | os.PathLike[str],
+    *,
+    like: Source,
+    codec: str | None = None,
+    crf: int | None = None,
+    preset: str | None = None,
+    overwrite: bool = False,
+    encoder_threads: int | None = None,
+    size_px: tuple[int, int] | None = None,
+) -> Sink:
+    """Open a video file, an image, an image sequence, a pipe, or nothing at all.
+
+    Args:
+        target: A file, whose ending says what kind; ``out_%04d.png`` for a sequence of images;
+            ``-`` for y4m on standard output; ``null`` to count frames and drop them.
+        like: The source that frames come from: its rate, colour, rotation, and the streams to copy.
+        codec: FFmpeg's or a common name of the encoder; by default H.264, VP9 in WebM.
+        crf: Constant quality, 0 best; the scale is the encoder's.
+        preset: Speed of the encoder in x264's words.
+        overwrite: Replace an existing file.
+        encoder_threads: Threads of the encoder; None leaves that to the encoder.
+        size_px: (width, height) where it differs from the source's.
+
+    Raises:
+        SinkError: The target exists, cannot be written to, is the input, or cannot hold this codec.
+        SettingsError: `crf` or `preset` is none of the encoder's.
+    """
+    from sfumato.stream.media.pipe import NullSink, Y4mSink
+    from sfumato.stream.media.stills import ImageSink
+    from sfumato.stream.media.writer import VideoWriter
+
+    name = os.fspath(target)
+    size_px = size_px or (like.info.width_px, like.info.height_px)
+    if name == "null":
+        return NullSink(like.info.pixels, size_px)
+    if name == "-":
+        return Y4mSink(like, size_px)
+    path = Path(name)
+    if path.suffix.lower() in IMAGE_SUFFIXES:
+        if codec is not None:
+            raise SinkError(f"--codec {codec} does not go with {name}: its ending says how to code")
+        return ImageSink(path, like=like, crf=crf, overwrite=overwrite, size_px=size_px)
+    check_target(path, like.carried.path, overwrite=overwrite)
+    return VideoWriter(
+        path,
+        like=like,
+        codec=codec,
+        crf=crf,
+        preset=preset,
+        encoder_threads=encoder_threads,
+        size_px=size_px,
+    )
+
+
+def check_target(path: Path, source: Path | None, *, overwrite: bool) -> None:
+    """Raise SinkError where writing `path` cannot or must not succeed."""
+    if source is not None and path.exists() and path.samefile(source):
+        raise SinkError(f"{path} is the input itself; choose another name")
+    if path.is_dir():
+        raise SinkError(f"{path} is a folder; name a file in it")
+    if path.exists() and not overwrite:
+        raise SinkError(f"{path} exists; use --overwrite to replace it")
+    if not path.parent.is_dir():
+        raise SinkError(f"the folder {path.parent} does not exist; create it first")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise SinkError(f"cannot write into the folder {path.parent}; choose another one")
+
+
+def partial_name(path: Path) -> Path:
+    """The hidden name under which a file is written until it is whole."""
+    return path.with_name(f".{path.stem}.partial-{os.getpid()}{path.suffix}")
+
+
+def is_pattern(path: Path) -> bool:
+    """Whether a target names a sequence of images."""
+    return re.search(r"%\d*d", path.name) is not None
+
+
+def check_frame(frame: Frame, pixels: PixelFormat, size_px: tuple[int, int]) -> None:
+    """Raise ValueError unless a frame has the format and size that a sink asked for."""
+    if frame.pixels != pixels:
+        raise ValueError(f"{frame.pixels = } should be {pixels}")
+    if (frame.width_px, frame.height_px) != size_px:
+        raise ValueError(f"frame is {frame.width_px}x{frame.height_px}, should be {size_px}")

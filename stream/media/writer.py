@@ -1,0 +1,182 @@
+"""Video files: frames are encoded, the other streams copied, the whole verified and renamed."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import av
+from av.container import OutputContainer
+
+from sfumato.stream.errors import SinkError
+from sfumato.stream.frame import Frame
+from sfumato.stream.media.coder import VideoCoder
+from sfumato.stream.media.encoders import choose_encoder, choose_pixels
+from sfumato.stream.media.errors import writing
+from sfumato.stream.media.sink import check_frame, partial_name
+from sfumato.stream.media.source import Source
+from sfumato.stream.media.streams import StreamCopy, useful_metadata
+from sfumato.stream.media.verify import Expected, verify
+
+MOVIE_TICKS_MAX = 100_000_000
+"""Ticks per second of an MP4's movie clock: beyond this its 32-bit fields fill up in a minute."""
+
+ROUNDING_S = Fraction(1, 2000)
+"""Half a millisecond: what Matroska's clock rounds times by, and nobody sees."""
+
+
+class VideoWriter:
+    """One coded video stream and copies of others; see :class:`~sfumato.stream.media.sink.Sink`."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        like: Source,
+        codec: str | None,
+        crf: int | None,
+        preset: str | None,
+        encoder_threads: int | None,
+        size_px: tuple[int, int],
+    ) -> None:
+        self.path = path
+        self.size_px = size_px
+        self.frames_written = 0
+        self._like = like
+        self._choice = choose_encoder(path, codec, crf, preset)
+        self.pixels, self._av_name, losses = choose_pixels(
+            like.info.pixels, self._choice, rgb=like.carried.rgb
+        )
+        self.warnings = [*self._choice.warnings, *losses]
+        self._partial = partial_name(path)
+        self._container: OutputContainer | None = None
+        try:
+            with writing(str(path)):
+                self._container = self._open()
+                self._coder, self._copies = self._begin(self._container, encoder_threads)
+        except BaseException:
+            self.abort()
+            raise
+
+    def write(self, frame: Frame) -> None:
+        """See :class:`~sfumato.stream.media.sink.Sink`."""
+        check_frame(frame, self.pixels, self.size_px)
+        if self._container is None:
+            raise ValueError(f"{self.path} is closed")
+        with writing(str(self.path)):
+            self._copies.mux(frame.side_packets)
+            self._container.mux(self._coder.encode(frame))
+        self.frames_written += 1
+
+    def close(self) -> None:
+        """See :class:`~sfumato.stream.media.sink.Sink`."""
+        if self._container is None:
+            return
+        try:
+            with writing(str(self.path)):
+                self._finish(self._container)
+                self.warnings += verify(self._partial, str(self.path), self._expected())
+                os.replace(self._partial, self.path)
+        except BaseException:
+            self.abort()
+            raise
+        self._container = None
+
+    def abort(self) -> None:
+        """See :class:`~sfumato.stream.media.sink.Sink`."""
+        if self._container is not None:
+            # The file is thrown away: whether its end can still be written does not matter.
+            with suppress(Exception):
+                self._container.close()
+            self._container = None
+            self._partial.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abort()
+
+    def _open(self) -> OutputContainer:
+        try:
+            return av.open(str(self._partial), "w", container_options=self._options())
+        except ValueError:
+            raise SinkError(
+                f"cannot write {self.path}: {self.path.suffix or 'no ending'} is no kind of video "
+                "file that is known; use .mp4, .mkv, .mov, .webm, .gif, .png or .jpg"
+            ) from None
+
+    def _begin(
+        self, container: OutputContainer, threads: int | None
+    ) -> tuple[VideoCoder, StreamCopy]:
+        """Set everything up and write the header, so that what cannot work fails now."""
+        carried = self._like.carried
+        coder = VideoCoder(
+            container,
+            self.path.suffix,
+            self._like,
+            self._choice,
+            self.pixels,
+            self._av_name,
+            self.size_px,
+            threads,
+        )
+        copies = StreamCopy(container, carried.side_streams)
+        container.metadata.update(useful_metadata(carried.metadata))
+        container.set_chapters(list(carried.chapters))
+        container.start_encoding()
+        return coder, copies
+
+    def _options(self) -> dict[str, str]:
+        """MP4 and MOV tell when a stream starts in ticks of the movie: make them fine enough."""
+        if self.path.suffix.lower() not in (".mp4", ".mov", ".m4v"):
+            return {}
+        video = Fraction(self._like.info.time_base)
+        side = [Fraction(stream.time_base or 1) for stream in self._like.carried.side_streams]
+        ticks = math.lcm(*(base.denominator for base in (video, *side)))
+        fine = ticks if ticks <= MOVIE_TICKS_MAX else video.denominator
+        return {"movie_timescale": str(max(fine, 1000))}
+
+    def _finish(self, container: OutputContainer) -> None:
+        """Write what is left, and gather what should be said."""
+        if self.frames_written == 0:
+            raise SinkError(f"{self.path} would be empty: no frame was written")
+        self._copies.mux(self._like.trailing_packets)
+        container.mux(self._coder.flush())
+        container.close()
+        self.warnings += self._copies.warnings
+        coded = self._coder.coded_size_px
+        if coded not in (self.size_px, self.size_px[::-1]):
+            self.warnings.append(
+                f"{self._choice.codec} needs even sizes: the last row or column is doubled "
+                f"to {coded[0]}x{coded[1]}"
+            )
+        if self._coder.worst_s > ROUNDING_S:
+            self.warnings.append(
+                f"frame times moved by up to {float(self._coder.worst_s) * 1000:.0f} ms, as "
+                f"{self.path.suffix} files keep a coarser clock"
+            )
+
+    def _expected(self) -> Expected:
+        carried = self._like.carried
+        return Expected(
+            frames=self.frames_written,
+            first_s=self._coder.first_s,
+            last_s=self._coder.last_s,
+            side_streams=self._copies.copied,
+            chapters=len(carried.chapters),
+            metadata=frozenset(useful_metadata(carried.metadata)),
+        )
