@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from av import Packet
 
@@ -31,7 +32,7 @@ class Cut:
         if self.start_s is not None:
             self.shift_s = time_s
 
-    def move(self, packet: Packet) -> bool:
+    def move(self, packet: Packet[Any]) -> bool:
         """Shift a copied packet to the part's clock; False if it lies outside.
 
         What starts before the part is left out, save for something that lasts into it and is not
@@ -54,7 +55,7 @@ class Cut:
         return True
 
     @staticmethod
-    def _clip(packet: Packet, early: int) -> bool:
+    def _clip(packet: Packet[Any], early: int) -> bool:
         """Move the start of a subtitle forward; False if nothing of it is left."""
         duration = packet.duration or 0
         if packet.stream.type != "subtitle" or duration <= early or packet.pts is None:

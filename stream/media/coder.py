@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from av import Packet
 from av.container import OutputContainer
@@ -14,15 +15,12 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError
 from sfumato.stream.frame import Frame
 from sfumato.stream.media.colour import FULL, LIMITED, MATRIX_CODES, ColourTags, tags_for
-from sfumato.stream.media.encoders import HOMES, Choice
+from sfumato.stream.media.encoders import HOMES, QP_TO_LAMBDA, Choice
 from sfumato.stream.media.palette import Palette
 from sfumato.stream.media.planes import PLANAR, frame_of, to_rgb
 from sfumato.stream.media.source import Source
 from sfumato.stream.media.streams import useful_metadata
 from sfumato.stream.media.turn import Turn
-
-QP_TO_LAMBDA = 118
-"""FFmpeg's FF_QP2LAMBDA: its quality is the quantizer scale times this."""
 
 TURNING_FORMATS = {"mp4", "mov", "ipod", "matroska", "webm"}
 """Containers that can tell a player to turn the picture."""
@@ -66,13 +64,13 @@ class VideoCoder:
         self.stream = self._add(container, suffix)
         self._set_up(container.format.name, like, threads)
 
-    def encode(self, frame: Frame) -> list[Packet]:
+    def encode(self, frame: Frame) -> list[Packet[Any]]:
         """Packets that are ready after this frame; encoders hold some back."""
         picture = self._picture(frame)
         self._stamp(picture, frame)
         return self._timed(self.stream.encode(picture))
 
-    def flush(self) -> list[Packet]:
+    def flush(self) -> list[Packet[Any]]:
         """The packets that the encoder held back."""
         return self._timed(self.stream.encode(None))
 
@@ -182,7 +180,7 @@ class VideoCoder:
         picture.pts, picture.time_base = tick, self._time_base
         picture.duration = self._durations[tick] = max(1, round(length_s / self._time_base))
 
-    def _timed(self, packets: list[Packet]) -> list[Packet]:
+    def _timed(self, packets: list[Packet[Any]]) -> list[Packet[Any]]:
         """Give packets their frame's duration, which some encoders lose: a file whose last frame
         lasts no time is too short by one."""
         for packet in packets:

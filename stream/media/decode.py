@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from av import FFmpegError, Packet
 from av.container import InputContainer
@@ -38,7 +39,7 @@ class Decoder:
         """Video packets met, damaged ones included."""
         self.gave_up = False
         """Nothing but damage came any more, and the rest was left unread."""
-        self.side_packets: list[Packet] = []
+        self.side_packets: list[Packet[Any]] = []
         """Packets of the other streams met so far; whoever uses them takes them out."""
         self._container = container
         self._video = video
@@ -67,7 +68,7 @@ class Decoder:
                 else:
                     yield picture
 
-    def packets(self) -> Iterator[Packet]:
+    def packets(self) -> Iterator[Packet[Any]]:
         """All packets from the present position on. Damage between packets is skipped."""
         failures = 0
         while failures < MAX_FAILURES:
@@ -83,7 +84,7 @@ class Decoder:
                 failures += 1
         self.gave_up = True
 
-    def _video_packets(self) -> Iterator[Packet | None]:
+    def _video_packets(self) -> Iterator[Packet[Any] | None]:
         """Packets of the video stream, then None to flush the decoder."""
         for packet in self.packets():
             if packet.stream.index != self._video.index:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from av.filter import Graph
+from av.video.format import VideoFormat
 from av.video.frame import VideoFrame
 
 
@@ -15,7 +16,7 @@ class Palette:
         graph = Graph()
         width, height = size_px
         feed = graph.add_buffer(
-            width=width, height=height, format="rgb24", time_base=Fraction(1, 100)
+            width=width, height=height, format=VideoFormat("rgb24"), time_base=Fraction(1, 100)
         )
         split = graph.add("split")
         generate = graph.add("palettegen", "stats_mode=single:reserve_transparent=0")

@@ -94,7 +94,7 @@ def planes_of(frame: VideoFrame) -> tuple[Plane, ...]:
         even, odd = pairs[:, 0::2], pairs[:, 1::2]
         views = [luma, odd, even] if name == "nv21" else [luma, even, odd]
     if shift := _HIGH_BITS.get(name):
-        views = [view >> shift for view in views]
+        views = [np.right_shift(view, shift, dtype=np.uint16) for view in views]
     return tuple(views)
 
 
@@ -166,7 +166,8 @@ def has_alpha(frame: VideoFrame) -> bool:
 def _rows(plane: VideoPlane, name: str) -> Plane:
     """A 2-D view of a plane without its padding; semi-planar chroma has both in a row."""
     wide = _DIRECT[name][1] == 10
-    samples: Plane = np.frombuffer(plane, np.uint16 if wide else np.uint8)
+    data = memoryview(plane)
+    samples: Plane = np.frombuffer(data, np.uint16) if wide else np.frombuffer(data, np.uint8)
     stride = abs(plane.line_size) // samples.itemsize
     width = plane.width * (2 if name in _SEMI_PLANAR and plane.index == 1 else 1)
     rows = samples.reshape(plane.height, stride)[:, :width]

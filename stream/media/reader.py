@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
@@ -24,6 +23,7 @@ from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.source import Carried
 from sfumato.stream.media.streams import choose_video, side_streams
+from sfumato.stream.media.turn import display_matrix
 
 INTERLEAVE_S = 10
 """How far apart in a file packets of the same moment may lie (FFmpeg's max_interleave_delta)."""
@@ -46,7 +46,7 @@ class VideoReader:
     ) -> None:
         self.name = "standard input" if name == "pipe:0" else name
         self.warnings: list[str] = []
-        self.trailing_packets: tuple[Packet, ...] = ()
+        self.trailing_packets: tuple[Packet[Any], ...] = ()
         self._strict = strict
         self._container = _open(name, self.name)
         try:
@@ -149,7 +149,7 @@ class VideoReader:
             path=path,
             tags=self._normal.tags,
             rgb=self._normal.rgb,
-            display_matrix=_display_matrix(picture),
+            display_matrix=display_matrix(picture),
             sample_aspect=Fraction(aspect) if aspect and aspect != 1 else None,
             side_streams=self._side,
             metadata=dict(self._container.metadata),
@@ -219,7 +219,7 @@ class VideoReader:
             side_packets=self._take_side(),
         )
 
-    def _take_side(self) -> tuple[Packet, ...]:
+    def _take_side(self) -> tuple[Packet[Any], ...]:
         packets = tuple(packet for packet in self._decoder.side_packets if self._cut.move(packet))
         self._decoder.side_packets.clear()
         return packets
@@ -286,13 +286,3 @@ def _open(name: str, label: str) -> InputContainer:
     timeout = (OPEN_TIMEOUT_S, READ_TIMEOUT_S) if "://" in name else None
     with reading(label):
         return av.open(name, "r", metadata_errors="replace", timeout=timeout)
-
-
-def _display_matrix(picture: VideoFrame) -> tuple[int, ...]:
-    """Nine numbers in 16.16 and 2.30 fixed point; () for an upright picture."""
-    data = picture.side_data.get("DISPLAYMATRIX")  # type: ignore[attr-defined]
-    if data is None:
-        return ()
-    matrix = struct.unpack("9i", bytes(data)[:36])
-    upright = matrix[:2] == (1 << 16, 0) and matrix[3:5] == (0, 1 << 16)
-    return () if upright else matrix

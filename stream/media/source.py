@@ -45,12 +45,15 @@ class Source(Protocol):
 
     info: VideoInfo
     carried: Carried
-    skipped: int
-    """Packets and pictures that were damaged and left out, so far."""
     warnings: list[str]
     """What a user should know about this reading, one sentence each; complete at the end."""
     trailing_packets: tuple[Any, ...]
     """Packets of copied streams that came after the last frame; set at the end."""
+
+    @property
+    def skipped(self) -> int:
+        """Packets and pictures that were damaged and left out, so far."""
+        ...
 
     def frames(self) -> Iterator[Frame]:
         """Every frame, once. Raises SourceError when reading fails for good."""
@@ -105,8 +108,15 @@ def open_source(
     name = os.fspath(source)
     if (numbered := numbered_images(name)) is not None:
         paths, first = numbered
-        images = ImageSequence(name, paths, first, rate=image_rate, strict=strict)
-        return images.cut(start_s, duration_s)
+        return ImageSequence(
+            name,
+            paths,
+            first,
+            rate=image_rate,
+            start_s=start_s,
+            duration_s=duration_s,
+            strict=strict,
+        )
     return VideoReader(
         check_readable(name),
         start_s=start_s,

@@ -1,4 +1,292 @@
-class ImageSequence: ...
+"""Image sequences in, images and image sequences out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import av
+from av import FFmpegError
+from av.video.codeccontext import VideoCodecContext
+from av.video.frame import VideoFrame
+
+from sfumato.kernels.formats import PixelFormat
+from sfumato.stream.errors import SinkError, SourceError
+from sfumato.stream.frame import Frame, VideoInfo
+from sfumato.stream.media.encoders import QP_TO_LAMBDA, crf_to_qscale
+from sfumato.stream.media.errors import plain, reading, writing
+from sfumato.stream.media.normal import Normalizer
+from sfumato.stream.media.planes import Chroma, frame_of, to_rgb
+from sfumato.stream.media.sink import check_frame, check_target, is_pattern, partial_name
+from sfumato.stream.media.source import Carried, Source, numbered_images
+from sfumato.stream.media.turn import Turn, display_matrix
+
+WEBP_BEST, WEBP_RANGE = 100, 80
+JPEG_CRF = 14
+"""Default quality of JPEG and WebP on x264's scale: above video's, since a still is looked at."""
+
+RGB_FORMATS = {".png": ("png", "rgb24"), ".bmp": ("bmp", "bgr24"), ".tif": ("tiff", "rgb24")}
+RGB_FORMATS[".tiff"] = RGB_FORMATS[".tif"]
 
 
-class ImageSink: ...
+class ImageSequence:
+    """Numbered or globbed pictures as a video; see :class:`~sfumato.stream.media.source.Source`.
+
+    The first picture decides size and format; later ones of another size are scaled to it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        paths: list[Path],
+        first_number: int,
+        *,
+        rate: Fraction,
+        start_s: float,
+        duration_s: float | None,
+        strict: bool,
+    ) -> None:
+        self.name = name
+        self.skipped = 0
+        self.warnings: list[str] = []
+        self.trailing_packets: tuple[Any, ...] = ()
+        self._strict = strict
+        begin = round(start_s * rate)
+        end = None if duration_s is None else begin + max(1, round(duration_s * rate))
+        self._paths = paths[begin:end]
+        self._pictures = self._decoded()
+        first = next(self._pictures, None)
+        if first is None:
+            raise SourceError(f"{name}: none of its {len(self._paths)} pictures can be read")
+        self._pictures = chain([first], self._pictures)
+        picture = first[1]
+        self._normal = Normalizer(picture)
+        self.info = VideoInfo(
+            width_px=picture.width,
+            height_px=picture.height,
+            pixels=self._normal.pixels,
+            frame_rate=rate,
+            time_base=1 / rate,
+            frames_estimate=len(self._paths),
+            guessed_colour=self._normal.guessed,
+            notes=self._normal.notes,
+        )
+        self.carried = Carried(
+            tags=self._normal.tags,
+            rgb=self._normal.rgb,
+            display_matrix=display_matrix(picture),
+            first_number=first_number + begin,
+        )
+
+    def frames(self) -> Iterator[Frame]:
+        """See :class:`~sfumato.stream.media.source.Source`."""
+        for index, picture in self._pictures:
+            planes, owner = self._normal.planes(picture)
+            yield Frame(
+                planes=planes,
+                pixels=self._normal.pixels,
+                pts=index,
+                time_base=self.info.time_base,
+                duration=1,
+                keep=owner,
+            )
+        if self.skipped:
+            self.warnings.append(f"{self.skipped} damaged pictures were skipped")
+        if self._normal.resized:
+            size = f"{self.info.width_px}x{self.info.height_px}"
+            self.warnings.append(f"pictures of other sizes were scaled to {size}")
+
+    def close(self) -> None:
+        """See :class:`~sfumato.stream.media.source.Source`. Each file is closed once read."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _decoded(self) -> Iterator[tuple[int, VideoFrame]]:
+        """Each readable picture and its place in the sequence."""
+        for index, path in enumerate(self._paths):
+            try:
+                yield index, _read_image(path)
+            except SourceError as error:
+                self.skipped += 1
+                if self._strict:
+                    hint = "leave out --strict to skip it"
+                    raise SourceError(f"{error}; {hint}") from error
+
+
+def _read_image(path: Path) -> VideoFrame:
+    with reading(str(path)), av.open(str(path), "r") as container:
+        if not container.streams.video:
+            raise SourceError(f"{path} holds no picture")
+        video = container.streams.video[0]
+        video.codec_context.thread_count = 1
+        picture = next(container.decode(video), None)
+        if picture is None:
+            raise SourceError(f"{path} holds no picture that can be decoded")
+        return picture
+
+
+class ImageSink:
+    """One picture, or one for each frame; see :class:`~sfumato.stream.media.sink.Sink`.
+
+    Files get their names at the end, all together; until then they are hidden.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        like: Source,
+        crf: int | None,
+        overwrite: bool,
+        size_px: tuple[int, int],
+    ) -> None:
+        self.path = path
+        self.size_px = size_px
+        self.frames_written = 0
+        self.warnings: list[str] = []
+        self._numbered = is_pattern(path)
+        self._first_number = like.carried.first_number
+        self._check(like, overwrite=overwrite)
+        info = like.info
+        self.pixels = _pixels_for(path.suffix.lower(), info.pixels, rgb=like.carried.rgb)
+        if info.pixels.bits > self.pixels.bits:
+            self.warnings.append(f"{info.pixels.bits} to {self.pixels.bits} bit for {path.suffix}")
+        if like.carried.side_streams:
+            self.warnings.append("pictures hold no sound or subtitles: no other stream is copied")
+        matrix = like.carried.display_matrix
+        self._turn = Turn(matrix) if matrix else None
+        self._crf = JPEG_CRF if crf is None else crf
+        self._encoder: VideoCodecContext | None = None
+        self._hidden: list[tuple[Path, Path]] = []
+
+    def write(self, frame: Frame) -> None:
+        """See :class:`~sfumato.stream.media.sink.Sink`."""
+        check_frame(frame, self.pixels, self.size_px)
+        if self.frames_written and not self._numbered:
+            raise SinkError(
+                f"{self.path} is one picture but the input has more; "
+                f"use {self.path.stem}_%04d{self.path.suffix}"
+            )
+        final = self._name(self._first_number + self.frames_written)
+        partial = partial_name(final)
+        self._hidden.append((partial, final))
+        with writing(str(final)):
+            partial.write_bytes(self._encode(frame))
+        self.frames_written += 1
+
+    def close(self) -> None:
+        """See :class:`~sfumato.stream.media.sink.Sink`."""
+        try:
+            if not self._hidden:
+                raise SinkError(f"{self.path} would be empty: no frame was written")
+            for partial, final in (self._hidden[0], self._hidden[-1]):
+                _check_image(partial, final)
+            with writing(str(self.path)):
+                for partial, final in self._hidden:
+                    os.replace(partial, final)
+        except BaseException:
+            self.abort()
+            raise
+        self._hidden = []
+
+    def abort(self) -> None:
+        """See :class:`~sfumato.stream.media.sink.Sink`."""
+        for partial, _ in self._hidden:
+            partial.unlink(missing_ok=True)
+        self._hidden = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abort()
+
+    def _check(self, like: Source, *, overwrite: bool) -> None:
+        check_target(self.path, like.carried.path, overwrite=overwrite)
+        if self._numbered and not overwrite and _exists(self.path):
+            raise SinkError(f"pictures named {self.path} exist; use --overwrite to replace them")
+
+    def _name(self, number: int) -> Path:
+        return self.path.with_name(self.path.name % number) if self._numbered else self.path
+
+    def _encode(self, frame: Frame) -> bytes:
+        planes, pixels = frame.planes, self.pixels
+        if self._turn is not None:
+            planes, pixels = self._turn.planes(planes, pixels), self._turn.pixels(pixels)
+        size_px = (planes[0].shape[1], planes[0].shape[0])
+        picture = frame_of(planes, pixels, size_px)
+        rgb = RGB_FORMATS.get(self.path.suffix.lower())
+        if rgb is not None:
+            picture = to_rgb(picture, pixels, rgb[1])
+        picture.pts = self.frames_written
+        if self._encoder is None:
+            self._encoder = _open_encoder(self.path.suffix.lower(), picture, self._crf)
+        return b"".join(bytes(packet) for packet in self._encoder.encode(picture))
+
+
+def _open_encoder(suffix: str, picture: VideoFrame, crf: int) -> VideoCodecContext:
+    """An encoder whose every packet is a whole image file."""
+    if suffix in RGB_FORMATS:
+        codec = RGB_FORMATS[suffix][0]
+    else:
+        codec = "libwebp" if suffix == ".webp" else "mjpeg"
+    encoder = av.CodecContext.create(codec, "w")
+    if not isinstance(encoder, VideoCodecContext):
+        raise SinkError(f"this FFmpeg build cannot write {suffix} pictures; use .png")
+    encoder.width, encoder.height = picture.width, picture.height
+    encoder.pix_fmt = picture.format.name
+    encoder.time_base = Fraction(1, 25)
+    encoder.thread_count = 1
+    encoder.color_range = picture.color_range
+    if codec == "mjpeg":
+        encoder.qscale = True
+        encoder.global_quality = crf_to_qscale(crf) * QP_TO_LAMBDA
+    elif codec == "libwebp":
+        encoder.options = {"quality": str(round(WEBP_BEST - WEBP_RANGE * (crf / 51) ** 2))}
+    return encoder
+
+
+def _pixels_for(suffix: str, source: PixelFormat, *, rgb: bool) -> PixelFormat:
+    """RGB files take full 4:4:4; JPEG is full and WebP limited BT.601 by definition."""
+    if suffix in RGB_FORMATS:
+        return PixelFormat("444", 8, source.matrix, True)
+    if suffix == ".webp":
+        return PixelFormat("420", 8, "bt601", False)
+    chroma: Chroma = "444" if rgb else "420" if source.chroma == "grey" else source.chroma
+    return PixelFormat(chroma, 8, "bt601", True)
+
+
+def _exists(pattern: Path) -> bool:
+    try:
+        return numbered_images(str(pattern)) is not None
+    except FileNotFoundError:
+        return False
+
+
+def _check_image(partial: Path, final: Path) -> None:
+    try:
+        _read_image(partial)
+    except (SourceError, FFmpegError, OSError) as error:
+        raise SinkError(f"{final} was written but cannot be read back: {plain(error)}") from error

@@ -110,7 +110,7 @@ class StreamCopy:
             kind = container.format.name
             self.warnings.append(f"not copied, since {kind} cannot hold it: {', '.join(refused)}")
 
-    def mux(self, packets: tuple[Packet, ...]) -> None:
+    def mux(self, packets: tuple[Packet[Any], ...]) -> None:
         """Write packets that rode on a frame; those of streams that were refused are dropped."""
         for packet in packets:
             target = self._targets.get(packet.stream.index)
@@ -124,7 +124,7 @@ class StreamCopy:
         self._targets[stream.index] = target
         self.copied += 1
 
-    def _mux_one(self, packet: Packet, target: Stream) -> None:
+    def _mux_one(self, packet: Packet[Any], target: Stream) -> None:
         index = target.index
         dts = packet.dts if packet.dts is not None else packet.pts
         if dts is None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 
 import numpy as np
+from av.buffer import Buffer
+from av.video.frame import VideoFrame
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.frame import Plane
@@ -38,10 +41,22 @@ class Turn:
         """Turned views of the planes; copies of the chroma where 4:2:2 has to become 4:4:4."""
         if self.transposes and pixels.chroma == "422":
             width = planes[0].shape[1]
-            planes = (planes[0], *(np.repeat(plane, 2, axis=1)[:, :width] for plane in planes[1:]))
+            wide: list[Plane] = [np.repeat(plane, 2, axis=1)[:, :width] for plane in planes[1:]]
+            planes = (planes[0], *wide)
         return tuple(self._turned(plane) for plane in planes)
 
     def _turned(self, plane: Plane) -> Plane:
-        turned = plane.T if self.transposes else plane
+        turned: Plane = plane.T if self.transposes else plane
         turned = turned[:, ::-1] if self._mirror_columns else turned
         return turned[::-1] if self._mirror_rows else turned
+
+
+def display_matrix(picture: VideoFrame) -> tuple[int, ...]:
+    """How to turn a picture before showing it: nine numbers in 16.16 and 2.30 fixed point, as
+    FFmpeg's display matrix has them; () for an upright picture."""
+    data = picture.side_data.get("DISPLAYMATRIX")
+    if not isinstance(data, Buffer):
+        return ()
+    matrix = struct.unpack("9i", bytes(data)[:36])
+    upright = matrix[:2] == (1 << 16, 0) and matrix[3:5] == (0, 1 << 16)
+    return () if upright else matrix
