@@ -117,7 +117,7 @@ class _Job:
                 if on_progress is not None:
                     on_progress(self._progress(source.info.frames_estimate))
         with times.stage("encode"):
-            sink.finish()
+            sink.close()
         report.warnings += [*source.info.notes, *source.warnings, *sink.warnings]
 
     def _progress(self, estimate: int | None) -> Progress:

@@ -152,7 +152,7 @@ class Pipeline:
     def _shrunk(self, frame: Frame) -> Frame:
         planes = PlanePool(self._width_px, self._height_px, frame.pixels).acquire()
         resize(frame.planes, planes)
-        return Frame(planes, frame.pixels, frame.pts, frame.time_base)
+        return replace(frame, planes=planes, keep=None)
 
     def _finished(self, original: Frame, painting: Frame) -> Frame:
         """The painting at the original's size, mixed with it as strongly as asked for."""

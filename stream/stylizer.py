@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Self
 
@@ -147,4 +148,4 @@ class Stylizer:
                 self._scatter.finish(job.sums.planes, job.planes)
             self._pool.release_sums(job.sums)
         source = job.frame
-        return source, Frame(job.planes, self._pool.pixels, source.pts, source.time_base)
+        return source, replace(source, planes=job.planes, pixels=self._pool.pixels, keep=None)
