@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import onnxruntime as ort
@@ -59,12 +59,8 @@ class Choice:
     ms_fp32: float | None = None
 
 
-class Compare(Protocol):
-    """How two files are compared; tests put their own in."""
-
-    def __call__(
-        self, int8: Path, fp32: Path, width_px: int, height_px: int, threads: int, provider: str
-    ) -> Trial: ...
+Compare = Callable[[Path, Path, int, int, int, str], Trial]
+"""How two files are compared: INT8, FP32, tile width and height in pixels, threads, provider."""
 
 
 def pick_precision(
@@ -130,7 +126,7 @@ def _probe_size(path: Path, width_px: int, height_px: int) -> tuple[int, int]:
 def run_trial(
     int8: Path, fp32: Path, width_px: int, height_px: int, threads: int, provider: str
 ) -> Trial:
-    """Run both files in turn on one picture; see :class:`Compare`."""
+    """Run both files in turn on one picture, for the likeness and the best times."""
     picture = probe_picture(width_px, height_px)
     with ExitStack() as stack:
         sessions = [

@@ -23,8 +23,8 @@ _PROVIDERS = {
     "xnnpack": "XnnpackExecutionProvider",
     "qnn": "QNNExecutionProvider",
     "webgpu": "WebGpuExecutionProvider",
-    "azure": "AzureExecutionProvider",
 }
+_REMOTE = "AzureExecutionProvider"  # in every build; runs nothing of a style
 _PACKAGES = {
     "cuda": "onnxruntime-gpu",
     "tensorrt": "onnxruntime-gpu",
@@ -36,8 +36,13 @@ _PACKAGES = {
 
 def available_providers() -> list[str]:
     """Short names of the providers this ONNX Runtime was built with, best first."""
-    short = {long: name for name, long in _PROVIDERS.items()}
-    return [short.get(long, long) for long in ort.get_available_providers()]
+    return [short_name(long) for long in ort.get_available_providers() if long != _REMOTE]
+
+
+def short_name(provider: str) -> str:
+    """``cuda`` of ``CUDAExecutionProvider``; a name unknown here stays as it is."""
+    names = {long: name for name, long in _PROVIDERS.items()}
+    return names.get(provider, provider)
 
 
 def full_name(provider: str) -> str:

@@ -20,7 +20,7 @@ from sfumato.models.head import (
     read_spec,
     require_spec,
 )
-from sfumato.models.providers import CPU, check_in_use, full_name
+from sfumato.models.providers import CPU, check_in_use, full_name, short_name
 from sfumato.models.spec import StyleSpec
 
 __all__ = ["StyleSession", "TileRunner", "read_spec"]
@@ -49,7 +49,8 @@ class StyleSession:
         long_name = full_name(provider)
         head = read_head(path)
         self.spec: StyleSpec = require_spec(head)
-        self.provider = provider
+        self.provider = short_name(long_name)
+        """The provider in use: ``cpu``, ``cuda``, …"""
         self.input_shape, self.output_shape = _check(head, self.spec, width_px, height_px)
         options = _options(head, self.spec, self.input_shape, intra_op_threads, workers)
         with onnx_errors(path, f"ONNX Runtime cannot prepare it on {provider!r}"):

@@ -100,8 +100,8 @@ class _Past:
     def __init__(self, source: Frame, painted: Frame) -> None:
         self.pixels: tuple[PixelFormat, PixelFormat] = (source.pixels, painted.pixels)
         self.luma: Plane = source.planes[0].copy(order="C")
-        shift = STATE_BITS - painted.pixels.bits
-        self.planes = [plane.astype(np.uint16, order="C") << shift for plane in painted.planes]
+        steps = np.uint16(1 << (STATE_BITS - painted.pixels.bits))
+        self.planes = [np.multiply(plane, steps, dtype=np.uint16) for plane in painted.planes]
         blocks = blocks_shape(source.width_px, source.height_px)
         self.change = np.empty(blocks, np.float32)
         self.keep = np.empty(blocks, np.float32)
