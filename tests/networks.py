@@ -13,7 +13,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 from sfumato.models.spec import METADATA_KEY, ChannelOrder, Layout, StyleSpec
 
-_TAPS = 3
 _GAIN = 1.5
 
 
@@ -27,13 +26,15 @@ def save_cell_net(
     layout: Layout = "NHWC",
     grain_seed: int | None = None,
     weight_bits: int = 7,
+    taps: int = 3,
     seed: int = 0,
     name: str = "random",
 ) -> StyleSpec:
     """Write a uint8 network on space-to-depth cells, ``layers`` 3×3 convolutions deep.
 
     Its receptive-field radius is ``layers · cell`` pixels. ``int8=False`` gives the FP32 twin: the
-    same input, output and weights. Any picture gives values over the whole range.
+    same input, output and weights. Each output channel sees ``taps`` input values; with few of them,
+    any picture gives values over the whole range.
     """
     spec = StyleSpec(
         name=name,
@@ -46,7 +47,7 @@ def save_cell_net(
         precision="int8" if int8 else "fp32",
         quantization={"weight_bits": weight_bits} if int8 else {},
     )
-    net = _Net(weight_bits if int8 else None, seed)
+    net = _Net(weight_bits if int8 else None, seed, taps)
     tensor = net.dequantize("picture")
     tensor = net.transpose(tensor, (0, 3, 1, 2)) if layout == "NHWC" else tensor
     channels = [spec.input_channels, *[width] * (layers - 1), spec.output_channels]
@@ -95,8 +96,9 @@ def save_float_net(
 class _Net:
     """Grows one chain of nodes; activations are in 0…1, at INT8 in steps of 1/255."""
 
-    def __init__(self, weight_bits: int | None, seed: int) -> None:
+    def __init__(self, weight_bits: int | None, seed: int, taps: int = 3) -> None:
         self.weight_bits = weight_bits
+        self.taps = taps
         self.rng = np.random.default_rng(seed)
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, NDArray[np.generic]] = {
@@ -131,8 +133,8 @@ class _Net:
         """A 3×3 convolution around mid-grey, clipped to 0…1."""
         weights = np.zeros((after, before * 9), np.float32)
         for row in weights:
-            taps = self.rng.choice(row.size, _TAPS, replace=False)
-            row[taps] = self.rng.uniform(-1, 1, _TAPS)
+            chosen = self.rng.choice(row.size, self.taps, replace=False)
+            row[chosen] = self.rng.uniform(-1, 1, self.taps)
             row *= _GAIN / np.abs(row).sum()
         bias = (0.5 - 0.5 * weights.sum(1)).astype(np.float32)
         shaped = weights.reshape(after, before, 3, 3)

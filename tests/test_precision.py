@@ -94,7 +94,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(files: StyleFiles, tmp_path:
 def test_a_wish_is_followed_without_a_stopwatch(files: StyleFiles) -> None:
     told = Told(SLOWER)
     for wanted in ("int8", "fp32"):
-        choice = pick_precision(files, wanted, compare=told)  # type: ignore[arg-type]
+        choice = pick_precision(files, wanted, compare=told)
         assert (choice.precision, choice.reason) == (wanted, "as asked")
     only = StyleFiles("net", None, files.fp32)
     assert pick_precision(only, "auto", compare=told).precision == "fp32"
