@@ -128,10 +128,11 @@ class VideoCoder:
         return PLANAR[turned.chroma, turned.bits]
 
     def _orient(self, like: Source) -> None:
-        aspect = like.carried.sample_aspect
-        if aspect is not None:
-            sideways = self._turn is not None and self._turn.transposes
-            self.stream.codec_context.sample_aspect_ratio = 1 / aspect if sideways else aspect
+        self.sample_aspect = like.carried.sample_aspect
+        if self.sample_aspect is not None:
+            if self._turn is not None and self._turn.transposes:
+                self.sample_aspect = 1 / self.sample_aspect
+            self.stream.codec_context.sample_aspect_ratio = self.sample_aspect
         if like.carried.display_matrix and self._turn is None:
             self.stream.set_display_matrix(like.carried.display_matrix)
 

@@ -41,6 +41,8 @@ class Decoder:
         """Nothing but damage came any more, and the rest was left unread."""
         self.side_packets: list[Packet[Any]] = []
         """Packets of the other streams met so far; whoever uses them takes them out."""
+        self.covers: dict[int, bytes] = {}
+        """Attached pictures by stream index; containers deliver them before anything else."""
         self._container = container
         self._video = video
         self._streams = (video, *side)
@@ -88,7 +90,7 @@ class Decoder:
         """Packets of the video stream, then None to flush the decoder."""
         for packet in self.packets():
             if packet.stream.index != self._video.index:
-                self.side_packets.append(packet)
+                self._keep(packet)
                 continue
             self.packets_read += 1
             if packet.is_corrupt:
@@ -96,6 +98,12 @@ class Decoder:
             else:
                 yield packet
         yield None
+
+    def _keep(self, packet: Packet[Any]) -> None:
+        if packet.stream.type == "video":
+            self.covers[packet.stream.index] = bytes(packet)
+        else:
+            self.side_packets.append(packet)
 
     def _skip(self, what: FFmpegError | str) -> None:
         self.skipped += 1

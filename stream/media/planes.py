@@ -88,7 +88,7 @@ def planes_of(frame: VideoFrame) -> tuple[Plane, ...]:
     P010 keeps its ten bits on top, so its planes are shifted copies.
     """
     name = frame.format.name
-    views = [_rows(plane, frame.format.name) for plane in frame.planes]
+    views = _views(frame)
     if name in _SEMI_PLANAR:
         luma, pairs = views
         even, odd = pairs[:, 0::2], pairs[:, 1::2]
@@ -136,8 +136,7 @@ def frame_of(
             the last one.
     """
     frame = VideoFrame(*size_px, PLANAR[pixels.chroma, pixels.bits])
-    for target, plane in zip(frame.planes, planes, strict=True):
-        rows = _rows(target, frame.format.name)
+    for rows, plane in zip(_views(frame), planes, strict=True):
         height, width = plane.shape
         rows[:height, :width] = plane
         rows[:height, width:] = rows[:height, width - 1 : width]
@@ -163,15 +162,17 @@ def has_alpha(frame: VideoFrame) -> bool:
     return frame.format.has_palette or any(part.is_alpha for part in frame.format.components)
 
 
-def _rows(plane: VideoPlane, name: str) -> Plane:
-    """A 2-D view of a plane without its padding; semi-planar chroma has both in a row."""
-    wide = _DIRECT[name][1] == 10
-    data = memoryview(plane)
-    samples: Plane = np.frombuffer(data, np.uint16) if wide else np.frombuffer(data, np.uint8)
-    stride = abs(plane.line_size) // samples.itemsize
-    width = plane.width * (2 if name in _SEMI_PLANAR and plane.index == 1 else 1)
-    rows = samples.reshape(plane.height, stride)[:, :width]
-    return rows[::-1] if plane.line_size < 0 else rows
+def _views(frame: VideoFrame) -> list[Plane]:
+    """2-D views of the planes without their padding; semi-planar chroma has both in a row."""
+    name = frame.format.name
+    dtype = np.uint16 if _DIRECT[name][1] == 10 else np.uint8
+    views: list[Plane] = []
+    for plane in frame.planes:
+        samples: Plane = np.frombuffer(memoryview(plane), dtype)
+        rows = samples.reshape(plane.height, abs(plane.line_size) // samples.itemsize)
+        width = plane.width * (2 if views and name in _SEMI_PLANAR else 1)
+        views.append((rows[::-1] if plane.line_size < 0 else rows)[:, :width])
+    return views
 
 
 def _nearest_chroma(subsampling: tuple[int, int]) -> Chroma:

@@ -152,6 +152,7 @@ class VideoReader:
             display_matrix=display_matrix(picture),
             sample_aspect=Fraction(aspect) if aspect and aspect != 1 else None,
             side_streams=self._side,
+            covers=self._decoder.covers,
             metadata=dict(self._container.metadata),
             stream_metadata=dict(self._video.metadata),
             chapters=self._chapters(),
@@ -181,15 +182,15 @@ class VideoReader:
     def _from_keyframe(self) -> Iterator[VideoFrame]:
         """All pictures from the seek on; from the beginning if the seek went too far."""
         pictures = self._decoder.pictures()
-        if self._sought:
-            first = next(pictures, None)
-            time_s = first.pts * self._time_base if first and first.pts is not None else None
-            if time_s is not None and not self._cut.is_before(time_s - self._time_base):
-                return chain([first], pictures) if first else iter(())
-            self._container.seek(self._container.start_time or 0)
-            self._decoder.side_packets.clear()
-            pictures = self._decoder.pictures()
-        return pictures
+        start_s = self._cut.start_s
+        if start_s is None or not self._sought:
+            return pictures
+        first = next(pictures, None)
+        if first is not None and first.pts is not None and first.pts * self._time_base <= start_s:
+            return chain([first], pictures)
+        self._container.seek(self._container.start_time or 0)
+        self._decoder.side_packets.clear()
+        return self._decoder.pictures()
 
     def _read_on_beside(self) -> None:
         """Collect what the copied streams still have of a part whose last picture is out."""

@@ -33,6 +33,8 @@ class Carried:
     """Width of a pixel divided by its height; None for square."""
     side_streams: tuple[Any, ...] = ()
     """Audio, subtitle, data, attachment and cover streams, whose packets ride on the frames."""
+    covers: dict[int, bytes] = field(default_factory=dict)
+    """The picture of each cover stream, by stream index."""
     metadata: dict[str, str] = field(default_factory=dict)
     stream_metadata: dict[str, str] = field(default_factory=dict)
     chapters: tuple[Any, ...] = ()

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from io import BytesIO
 from typing import Any
 
 import av
 from av import Packet
 from av.container import InputContainer, OutputContainer
-from av.stream import Disposition, Stream
+from av.stream import Discard, Disposition, Stream
 from av.video.stream import VideoStream
 
 from sfumato.stream.errors import SourceError
+from sfumato.stream.media.source import Carried
 
 COVER_CODECS = {"mjpeg", "png", "bmp", "gif", "webp"}
 """Single pictures coded in these, beside a real video, are covers even where not marked so."""
+
+COVER_MIME_TYPES = {"mjpeg": ("jpg", "image/jpeg"), "png": ("png", "image/png")}
+"""What players know as a cover."""
 
 STALE_KEYS = {
     "encoder",
@@ -61,17 +67,20 @@ def is_cover(stream: Stream) -> bool:
 
 
 def side_streams(container: InputContainer, video: VideoStream) -> tuple[Stream, ...]:
-    """The streams to copy: all but videos; covers are copied."""
+    """The streams to copy: all but films and the tracks in which MP4 keeps chapter titles."""
+    chapters = bool(container.chapters())
     return tuple(
         stream
         for stream in container.streams
-        if stream.index != video.index and (stream.type != "video" or is_cover(stream))
+        if stream.index != video.index
+        and (stream.type != "video" or is_cover(stream))
+        and not (chapters and stream.discard == Discard.all)
     )
 
 
 def _looks_like_cover(stream: VideoStream) -> bool:
     context = stream.codec_context
-    return context is not None and context.name in COVER_CODECS and stream.frames == 1
+    return context is not None and context.name in COVER_CODECS and stream.frames <= 1
 
 
 def _rank(stream: VideoStream) -> tuple[bool, int, int]:
@@ -85,65 +94,107 @@ def useful_metadata(metadata: dict[str, str]) -> dict[str, str]:
     return {
         key: value
         for key, value in metadata.items()
-        if key.lower().split("-")[0] not in STALE_KEYS and not key.startswith("_STATISTICS")
+        if key.lower().split("-")[0] not in STALE_KEYS
+        and not key.startswith("_STATISTICS")
+        and not value.startswith("1970-01-01T00:00:00")  # a creation time that was never set
     }
 
 
 class StreamCopy:
-    """Copies packets of side streams into an output container."""
+    """Copies the streams beside the picture into an output container."""
 
-    def __init__(self, container: OutputContainer, streams: tuple[Any, ...]) -> None:
-        self.warnings: list[str] = []
+    def __init__(self, container: OutputContainer, carried: Carried) -> None:
         self.copied = 0
         """Streams that the container took."""
         self._container = container
+        self._format = container.format.name
         self._targets: dict[int, Stream] = {}
+        self._covers: list[tuple[Stream, bytes]] = []
         self._last_dts: dict[int, int] = {}
-        self._lost: dict[int, int] = {}
-        refused = []
-        for stream in streams:
-            if takes_stream(container.format.name, stream):
-                self._add(stream)
+        self._refused: list[str] = []
+        self._untimed = 0
+        for stream in carried.side_streams:
+            if stream.type == "video":
+                self._add_cover(stream, carried.covers.get(stream.index, b""))
+            elif takes_stream(self._format, stream):
+                self._targets[stream.index] = self._add(stream)
             else:
-                refused.append(describe(stream))
-        if refused:
-            kind = container.format.name
-            self.warnings.append(f"not copied, since {kind} cannot hold it: {', '.join(refused)}")
+                self._refused.append(describe(stream))
+
+    def begin(self) -> None:
+        """Write the covers; the container's header has to be there."""
+        for target, data in self._covers:
+            packet: Packet[Any] = Packet(data)
+            packet.stream = target
+            packet.time_base = Fraction(1, 1000)
+            packet.pts = packet.dts = 0
+            packet.is_keyframe = True
+            self._container.mux_one(packet)
 
     def mux(self, packets: tuple[Packet[Any], ...]) -> None:
-        """Write packets that rode on a frame; those of streams that were refused are dropped."""
+        """Write packets that rode on a frame; those of refused streams are dropped."""
         for packet in packets:
             target = self._targets.get(packet.stream.index)
-            if target is not None:
+            if target is not None and not self._is_preroll(packet):
                 self._mux_one(packet, target)
 
-    def _add(self, stream: Stream) -> None:
+    def warnings(self) -> list[str]:
+        """What could not be copied, one sentence each."""
+        said = []
+        if self._refused:
+            streams = ", ".join(self._refused)
+            said.append(f"not copied, since {self._format} cannot hold it: {streams}")
+        if self._untimed:
+            said.append(f"{self._untimed} packets without a time were not copied")
+        return said
+
+    def _add(self, stream: Stream) -> Stream:
         target = self._container.add_stream_from_template(stream, opaque=True)
         target.disposition = stream.disposition
         target.metadata.update(_kept(stream))
-        self._targets[stream.index] = target
         self.copied += 1
+        return target
+
+    def _add_cover(self, stream: Stream, picture: bytes) -> None:
+        """MP4 has a place for covers; Matroska takes them as attached files."""
+        codec = stream.codec_context.name if stream.codec_context is not None else ""
+        if picture and self._format == "matroska" and codec in COVER_MIME_TYPES:
+            ending, mime_type = COVER_MIME_TYPES[codec]
+            self._container.add_attachment(f"cover.{ending}", mime_type, picture)
+            self.copied += 1
+        elif picture and self._format in ("mp4", "ipod") and codec in COVER_MIME_TYPES:
+            self._covers.append((self._add(stream), picture))
+        else:
+            self._refused.append(describe(stream))
+
+    def _is_preroll(self, packet: Packet[Any]) -> bool:
+        """Whether a packet lies before time 0, in a container that knows no such time.
+
+        It holds samples that decoders throw away (the 1024 with which AAC begins). Kept, it would
+        make the muxer move every stream by its length.
+        """
+        if self._format not in ("matroska", "webm") or packet.pts is None:
+            return False
+        return packet.pts < 0 and packet.pts + (packet.duration or 0) <= 0
 
     def _mux_one(self, packet: Packet[Any], target: Stream) -> None:
-        index = target.index
         dts = packet.dts if packet.dts is not None else packet.pts
         if dts is None:
-            self._lost[index] = self._lost.get(index, 0) + 1
+            self._untimed += 1
             return
-        # Muxers refuse times that do not rise; a damaged or cut source may have some.
-        least = self._last_dts.get(index, dts - 1) + 1
-        packet.dts = max(dts, least)
+        # Muxers refuse times that fall; a damaged or cut source may have some.
+        packet.dts = max(dts, self._last_dts.get(target.index, dts))
         if packet.pts is not None:
             packet.pts = max(packet.pts, packet.dts)
-        self._last_dts[index] = packet.dts
+        self._last_dts[target.index] = packet.dts
         packet.stream = target
         self._container.mux_one(packet)
 
 
 def takes_stream(format_name: str, stream: Stream) -> bool:
     """Whether a container format can hold a copy of the stream, found out by trying."""
-    from io import BytesIO
-
+    if stream.type == "attachment" and format_name != "matroska":
+        return False  # other muxers accept such a stream and drop it
     with av.open(BytesIO(), "w", format=format_name) as trial:
         try:
             trial.add_stream_from_template(stream, opaque=True)

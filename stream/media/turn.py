@@ -41,14 +41,18 @@ class Turn:
         """Turned views of the planes; copies of the chroma where 4:2:2 has to become 4:4:4."""
         if self.transposes and pixels.chroma == "422":
             width = planes[0].shape[1]
-            wide: list[Plane] = [np.repeat(plane, 2, axis=1)[:, :width] for plane in planes[1:]]
-            planes = (planes[0], *wide)
+            planes = (planes[0], *(_doubled(plane, width) for plane in planes[1:]))
         return tuple(self._turned(plane) for plane in planes)
 
     def _turned(self, plane: Plane) -> Plane:
         turned: Plane = plane.T if self.transposes else plane
         turned = turned[:, ::-1] if self._mirror_columns else turned
         return turned[::-1] if self._mirror_rows else turned
+
+
+def _doubled(plane: Plane, width: int) -> Plane:
+    doubled: Plane = np.repeat(plane, 2, axis=1)  # type: ignore[assignment]
+    return doubled[:, :width]
 
 
 def display_matrix(picture: VideoFrame) -> tuple[int, ...]:

@@ -18,6 +18,9 @@ from sfumato.stream.media.streams import is_cover
 TAIL_S = 1
 """How far before its end a file is decoded as a test; the keyframe before that counts."""
 
+TOLERANCE_S = Fraction(1, 1000)
+"""What containers with a millisecond clock may round times by."""
+
 
 @dataclass(frozen=True, slots=True)
 class Expected:
@@ -26,6 +29,7 @@ class Expected:
     frames: int
     first_s: Fraction
     last_s: Fraction
+    sample_aspect: Fraction | None
     side_streams: int
     chapters: int
     metadata: frozenset[str]
@@ -48,20 +52,32 @@ def verify(path: Path, name: str, expected: Expected) -> list[str]:
     try:
         with av.open(str(path), "r", metadata_errors="replace") as container:
             video = next(stream for stream in container.streams.video if not is_cover(stream))
-            found = _count(container, video)
-            if found != expected.frames:
+            ticks = [packet.pts for packet in container.demux(video) if packet.size > 0]
+            if len(ticks) != expected.frames:
                 raise SinkError(
-                    f"{name} was written but holds {found} of {expected.frames} frames; "
+                    f"{name} was written but holds {len(ticks)} of {expected.frames} frames; "
                     "try another --codec or file ending"
                 )
             _decode_ends(container, video)
-            return [*_lost_metadata(container, expected), *_lost_streams(container, expected)]
+            return [
+                *_moved(ticks, Fraction(video.time_base or 1), expected),
+                *_lost_metadata(container, expected),
+                *_lost_streams(container, video, expected),
+            ]
     except (FFmpegError, StopIteration) as error:
         raise SinkError(f"{name} was written but cannot be read back: {plain(error)}") from error
 
 
-def _count(container: InputContainer, video: VideoStream) -> int:
-    return sum(packet.size > 0 for packet in container.demux(video))
+def _moved(ticks: list[int | None], time_base: Fraction, expected: Expected) -> list[str]:
+    """Whether the first or last picture is shown at another time than it should."""
+    known = [tick for tick in ticks if tick is not None]
+    if not known:
+        return ["the file keeps no times: a player shows the pictures at an even pace"]
+    first_s, last_s = min(known) * time_base, max(known) * time_base
+    off_s = max(abs(first_s - expected.first_s), abs(last_s - expected.last_s))
+    if off_s <= TOLERANCE_S + time_base:
+        return []
+    return [f"the file begins at {float(first_s):.3f} s, not at {float(expected.first_s):.3f} s"]
 
 
 def _decode_ends(container: InputContainer, video: VideoStream) -> None:
@@ -84,8 +100,12 @@ def _lost_metadata(container: InputContainer, expected: Expected) -> list[str]:
     )
 
 
-def _lost_streams(container: InputContainer, expected: Expected) -> list[str]:
+def _lost_streams(container: InputContainer, video: VideoStream, expected: Expected) -> list[str]:
     lost = []
+    aspect = expected.sample_aspect
+    if aspect is not None and not video.sample_aspect_ratio:
+        shape = f"{aspect.numerator}:{aspect.denominator}"
+        lost.append(f"not copied, since the file cannot hold it: pixel aspect {shape}; use .mp4")
     if len(container.chapters()) < expected.chapters:
         lost.append("not copied, since the file cannot hold them: chapters")
     if len(container.streams) - 1 < expected.side_streams:

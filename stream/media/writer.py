@@ -134,10 +134,11 @@ class VideoWriter:
             self.size_px,
             threads,
         )
-        copies = StreamCopy(container, carried.side_streams)
+        copies = StreamCopy(container, carried)
         container.metadata.update(useful_metadata(carried.metadata))
         container.set_chapters(list(carried.chapters))
         container.start_encoding()
+        copies.begin()
         return coder, copies
 
     def _options(self) -> dict[str, str]:
@@ -157,7 +158,7 @@ class VideoWriter:
         self._copies.mux(self._like.trailing_packets)
         container.mux(self._coder.flush())
         container.close()
-        self.warnings += self._copies.warnings
+        self.warnings += self._copies.warnings()
         coded = self._coder.coded_size_px
         if coded not in (self.size_px, self.size_px[::-1]):
             self.warnings.append(
@@ -176,6 +177,7 @@ class VideoWriter:
             frames=self.frames_written,
             first_s=self._coder.first_s,
             last_s=self._coder.last_s,
+            sample_aspect=self._coder.sample_aspect,
             side_streams=self._copies.copied,
             chapters=len(carried.chapters),
             metadata=frozenset(useful_metadata(carried.metadata)),
