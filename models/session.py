@@ -163,6 +163,8 @@ def _options(
     if is_x86() and spec.quantization.get("weight_bits") != 7:
         # Full-range S8 weights saturate without VNNI; this converts them to U8 where it matters.
         entries["session.x64quantprecision"] = "1"
+    if spec.precision == "fp32":  # else a convolution between two conversions is quantized unasked
+        entries["session.disable_quant_qdq"] = "1"
     for key, value in entries.items():
         options.add_session_config_entry(key, value)
     return options

@@ -166,6 +166,20 @@ def test_int8_weights_do_not_saturate(tmp_path: Path, weight_bits: int) -> None:
     assert np.abs(painted[0] - painted[1]).mean() < 0.5
 
 
+def test_fp32_stays_fp32_between_conversions(tmp_path: Path) -> None:
+    spec = save_cell_net(tmp_path / "net.onnx", int8=False, layers=1, taps=300)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    plain = ort.InferenceSession(tmp_path / "net.onnx", options, ["CPUExecutionProvider"])
+    with session(tmp_path / "net.onnx") as style:
+        runner = style.runner()
+        runner.input[...] = 255 - noise(runner.input.shape) // 4
+        runner.run()
+        (expected,) = plain.run(None, {"picture": runner.input})
+    difference = to_picture(runner.output, spec).astype(int) - to_picture(expected, spec)
+    assert np.abs(difference).max() <= 1
+
+
 def test_a_provider_that_is_missing_or_would_not_be_used_is_an_error(tmp_path: Path) -> None:
     save_float_net(tmp_path / "net.onnx")
     with pytest.raises(ModelError, match=r"'made-up'.*it has: .*cpu"):
