@@ -18,20 +18,23 @@ ROUNDS = 20
 
 def smoothing_figures(width_px: int = 1280, height_px: int = 720) -> dict[str, float]:
     """Milliseconds per 4:2:0 frame, best of some rounds; ``copy`` is a copy of the same planes."""
-    figures = {}
-    for bits in (8, 10):
-        sources = [_frame(width_px, height_px, bits, seed) for seed in range(2)]
-        painted = _frame(width_px, height_px, bits, 9)
-        copies = tuple(np.empty_like(plane) for plane in painted.planes)
-        smoother, detect = Smoother(1.0), CutDetector()
-        steps: dict[str, Callable[[Frame], object]] = {
-            "copy": lambda frame: list(map(np.copyto, copies, frame.planes)),
-            "smooth": lambda frame: smoother(frame, painted, cut=False),
-            "cut": detect,
-        }
-        for name, step in steps.items():
-            figures[f"{name}_{bits}bit_ms"] = _best_ms(step, sources)
-    return figures
+    return {
+        f"{name}_{bits}bit_ms": value
+        for bits in (8, 10)
+        for name, value in _figures(width_px, height_px, bits).items()
+    }
+
+
+def _figures(width_px: int, height_px: int, bits: int) -> dict[str, float]:
+    sources = [_frame(width_px, height_px, bits, seed) for seed in range(2)]
+    painted = _frame(width_px, height_px, bits, 9)
+    copies = tuple(np.empty_like(plane) for plane in painted.planes)
+    smoother = Smoother(1.0)
+    return {
+        "copy": _best_ms(lambda frame: list(map(np.copyto, copies, frame.planes)), sources),
+        "smooth": _best_ms(lambda frame: smoother(frame, painted, cut=False), sources),
+        "cut": _best_ms(CutDetector(), sources),
+    }
 
 
 def _best_ms(step: Callable[[Frame], object], frames: list[Frame]) -> float:
