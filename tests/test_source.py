@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from fractions import Fraction
@@ -74,9 +75,7 @@ def test_codecs_and_containers(tmp_path: Path, name: str, codec: str, av_format:
     got = read(clip)
     times = [frame.pts * frame.time_base for frame in got]
     assert len(got) == 9
-    steps = {
-        round(float(late - early) * 1000) for early, late in zip(times, times[1:], strict=False)
-    }
+    steps = {round(float(late - early) * 1000) for early, late in itertools.pairwise(times)}
     assert steps == {40}
 
 
@@ -256,7 +255,7 @@ def test_damaged_packets_are_counted_and_strict_stops(tmp_path: Path) -> None:
         assert source.warnings == ["2 damaged packets or pictures were skipped"]
     with (
         open_source(clip, strict=True) as source,
-        pytest.raises(SourceError, match="damaged near picture 4.*leave out --strict"),
+        pytest.raises(SourceError, match=r"damaged near picture 4.*leave out --strict"),
     ):
         list(source.frames())
 

@@ -140,6 +140,8 @@ def choose_encoder(target: Path, codec: str | None, crf: int | None, preset: str
         options[encoder.speed_option] = _speed(preset or DEFAULT_PRESET, encoder, name)
     elif preset is not None:
         warnings.append(f"--preset has no effect on {name}")
+    if target.suffix.lower() == ".avi" and name in ("libx264", "libx265"):
+        options["bf"] = "0"  # AVI keeps no times, so pictures have to lie in order
     return Choice(name, encoder, options, qscale, tuple(warnings))
 
 

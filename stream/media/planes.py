@@ -77,8 +77,9 @@ def layout_of(frame: VideoFrame) -> Layout:
     bits = 10 if max((part.bits for part in components), default=8) > 8 else 8
     if is_rgb(frame):
         return Layout("444", bits, direct=False)
-    sizes = {(16 // part.width, 16 // part.height) for part in components if part.is_chroma}
-    return Layout(_nearest_chroma(max(sizes, default=(0, 0))), bits, direct=False)
+    colours = [part for part in components if not part.is_alpha][1:]
+    chroma = _nearest_chroma(16 // colours[0].width, 16 // colours[0].height) if colours else "grey"
+    return Layout(chroma, bits, direct=False)
 
 
 def planes_of(frame: VideoFrame) -> tuple[Plane, ...]:
@@ -152,9 +153,7 @@ def over_black(frame: VideoFrame) -> VideoFrame:
     )
     alpha = rgba[..., 3:].astype(np.uint16)
     rgb = ((rgba[..., :3] * alpha + 127) // 255).astype(np.uint8)
-    opaque = VideoFrame.from_ndarray(rgb, format="rgb24")
-    opaque.pts, opaque.time_base = frame.pts, frame.time_base
-    return opaque
+    return VideoFrame.from_ndarray(rgb, format="rgb24")
 
 
 def has_alpha(frame: VideoFrame) -> bool:
@@ -175,13 +174,11 @@ def _views(frame: VideoFrame) -> list[Plane]:
     return views
 
 
-def _nearest_chroma(subsampling: tuple[int, int]) -> Chroma:
-    """Ours for a horizontal and vertical chroma factor; (0, 0) means no chroma."""
-    if subsampling == (0, 0):
-        return "grey"
-    if subsampling[1] > 1:
-        return "420" if subsampling[0] > 1 else "444"
-    return "422" if subsampling[0] > 1 else "444"
+def _nearest_chroma(across: int, down: int) -> Chroma:
+    """Ours for chroma planes that are so many times smaller than luma."""
+    if down > 1:
+        return "420" if across > 1 else "444"
+    return "422" if across > 1 else "444"
 
 
 def _swscale_code(frame: VideoFrame, matrix: Matrix) -> int:

@@ -21,6 +21,9 @@ TAIL_S = 1
 TOLERANCE_S = Fraction(1, 1000)
 """What containers with a millisecond clock may round times by."""
 
+ASPECT_TOLERANCE = Fraction(1, 100)
+"""Matroska keeps the aspect as a display size in whole pixels."""
+
 
 @dataclass(frozen=True, slots=True)
 class Expected:
@@ -58,12 +61,13 @@ def verify(path: Path, name: str, expected: Expected) -> list[str]:
                     f"{name} was written but holds {len(ticks)} of {expected.frames} frames; "
                     "try another --codec or file ending"
                 )
-            _decode_ends(container, video)
-            return [
+            said = [
                 *_moved(ticks, Fraction(video.time_base or 1), expected),
                 *_lost_metadata(container, expected),
                 *_lost_streams(container, video, expected),
             ]
+        _decode_ends(path)
+        return said
     except (FFmpegError, StopIteration) as error:
         raise SinkError(f"{name} was written but cannot be read back: {plain(error)}") from error
 
@@ -80,15 +84,18 @@ def _moved(ticks: list[int | None], time_base: Fraction, expected: Expected) -> 
     return [f"the file begins at {float(first_s):.3f} s, not at {float(expected.first_s):.3f} s"]
 
 
-def _decode_ends(container: InputContainer, video: VideoStream) -> None:
-    """Decode the first picture and the last; a decoder that cannot raises."""
-    container.seek(container.start_time or 0)
-    if next(container.decode(video), None) is None:
-        raise SinkError("the first picture is missing")
-    if container.duration is not None:
-        end = (container.start_time or 0) + container.duration - TAIL_S * av.time_base
-        container.seek(max(end, container.start_time or 0))
-        for _ in container.decode(video):
+def _decode_ends(path: Path) -> None:
+    """Decode the first picture and the last seconds; a decoder that cannot raises."""
+    with av.open(str(path), "r", metadata_errors="replace") as container:
+        video = next(stream for stream in container.streams.video if not is_cover(stream))
+        pictures = container.decode(video)
+        if next(pictures, None) is None:
+            raise SinkError(f"{path.name} holds no picture that can be decoded")
+        begin, length = container.start_time or 0, container.duration or 0
+        if length > 2 * TAIL_S * av.time_base:
+            container.seek(begin + length - TAIL_S * av.time_base)
+            pictures = container.decode(video)
+        for _ in pictures:
             pass
 
 
@@ -103,7 +110,8 @@ def _lost_metadata(container: InputContainer, expected: Expected) -> list[str]:
 def _lost_streams(container: InputContainer, video: VideoStream, expected: Expected) -> list[str]:
     lost = []
     aspect = expected.sample_aspect
-    if aspect is not None and not video.sample_aspect_ratio:
+    found = Fraction(video.sample_aspect_ratio or 1)
+    if aspect is not None and abs(found / aspect - 1) > ASPECT_TOLERANCE:
         shape = f"{aspect.numerator}:{aspect.denominator}"
         lost.append(f"not copied, since the file cannot hold it: pixel aspect {shape}; use .mp4")
     if len(container.chapters()) < expected.chapters:
