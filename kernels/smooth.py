@@ -81,35 +81,22 @@ def _measure(luma, row, past, sums, scale, coherence, change):  # type: ignore[n
 
 
 def keep_from_change(
-    change: NDArray[np.float32], low: float, high: float, most: float, keep: NDArray[np.float32]
-) -> None:
-    """``keep`` = share of the past to keep in each block, ``most`` … 0.
+    change: NDArray[np.float32], low: float, high: float, most: float
+) -> NDArray[np.float32]:
+    """Share of the past to keep in each block, ``most`` … 0; the shape of the block map.
 
     A block goes by the largest change of its 3×3 neighbourhood, because a painted stroke reaches
-    farther than what moved: ``most`` up to ``low``, 0 from ``high`` on, a smoothstep between. Both
-    arrays have the shape of the block map.
+    farther than what moved: ``most`` up to ``low``, 0 from ``high`` on, a smoothstep between.
     """
-    widest = np.empty((2, change.shape[1]), np.float32)
-    _keep(change, np.float32(low), np.float32(high), np.float32(most), widest, keep)
-
-
-@kernel
-def _keep(change, low, high, most, widest, keep):  # type: ignore[no-untyped-def]
-    rows, columns = change.shape
-    down, largest = widest[0], widest[1]
-    for y in range(rows):
-        above, here, below = change[max(y - 1, 0)], change[y], change[min(y + 1, rows - 1)]
-        for x in range(columns):
-            down[x] = max(max(above[x], below[x]), here[x])
-        largest[0], largest[columns - 1] = down[0], down[columns - 1]
-        for x in range(1, columns):
-            largest[x] = max(down[x - 1], down[x])
-        for x in range(columns - 1):
-            largest[x] = max(largest[x], down[x + 1])
-        for x in range(columns):
-            calm = (high - largest[x]) / (high - low)
-            calm = min(max(calm, np.float32(0)), np.float32(1))
-            keep[y, x] = most * calm * calm * (np.float32(3) - np.float32(2) * calm)
+    largest = change.copy()
+    np.maximum(largest[1:], change[:-1], out=largest[1:])
+    np.maximum(largest[:-1], change[1:], out=largest[:-1])
+    tall = largest.copy()
+    np.maximum(largest[:, 1:], tall[:, :-1], out=largest[:, 1:])
+    np.maximum(largest[:, :-1], tall[:, 1:], out=largest[:, :-1])
+    calm = ((high - largest) / (high - low)).clip(0, 1)
+    keep: NDArray[np.float32] = most * calm * calm * (3 - 2 * calm)
+    return keep
 
 
 def blend(plane: Array, bits: int, keep: NDArray[np.float32], state: NDArray[np.uint16]) -> None:

@@ -99,8 +99,8 @@ def test_change_is_the_oracles_and_the_past_moves_on(pair: tuple[int, Plane, Pla
 def test_keep_and_blend_are_the_oracles(pair: tuple[int, Plane, Plane], halved: int) -> None:
     bits, luma, past = pair
     change = change_oracle(luma, past, bits)
-    keep = np.empty_like(change)
-    keep_from_change(change, 3.0, 30.0, 0.9, keep)
+    keep = keep_from_change(change, 3.0, 30.0, 0.9)
+    assert keep.dtype == np.float32
     np.testing.assert_allclose(keep, keep_oracle(change, 3.0, 30.0, 0.9), atol=1e-6)
     now, before = luma[::halved, ::halved].copy(), past[::halved, ::halved]
     state = np.multiply(before, 1 << (STATE_BITS - bits), dtype=np.uint16)

@@ -70,9 +70,9 @@ class Smoother:
         measure_change(source.planes[0], past.luma, source.pixels.bits, past.change)
         self._noise = noise_level(past.change, self._noise)
         low, high = STILL * self._noise, MOVING * self._noise
-        keep_from_change(past.change, low, high, MOST_KEPT * self.strength, past.keep)
+        keep = keep_from_change(past.change, low, high, MOST_KEPT * self.strength)
         for plane, state in zip(painted.planes, past.planes, strict=True):
-            blend(plane, painted.pixels.bits, past.keep, state)
+            blend(plane, painted.pixels.bits, keep, state)
         return painted
 
 
@@ -95,16 +95,14 @@ def noise_level(change: NDArray[np.float32], before: float) -> float:
 
 
 class _Past:
-    """The last source luma and the last output, and room for the maps between frames."""
+    """The last source luma and the last output, and room for the change between frames."""
 
     def __init__(self, source: Frame, painted: Frame) -> None:
         self.pixels: tuple[PixelFormat, PixelFormat] = (source.pixels, painted.pixels)
         self.luma: Plane = source.planes[0].copy(order="C")
         steps = np.uint16(1 << (STATE_BITS - painted.pixels.bits))
         self.planes = [np.multiply(plane, steps, dtype=np.uint16) for plane in painted.planes]
-        blocks = blocks_shape(source.width_px, source.height_px)
-        self.change = np.empty(blocks, np.float32)
-        self.keep = np.empty(blocks, np.float32)
+        self.change = np.empty(blocks_shape(source.width_px, source.height_px), np.float32)
 
     def fits(self, source: Frame, painted: Frame) -> bool:
         """False where size or format changed in mid-stream."""
