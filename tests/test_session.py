@@ -18,7 +18,7 @@ from sfumato.models.errors import ModelError
 from sfumato.models.head import read_head, read_spec
 from sfumato.models.identity import write_identity
 from sfumato.models.providers import available_providers
-from sfumato.models.session import StyleSession
+from sfumato.models.session import StyleSession, TileRunner
 from sfumato.models.spec import METADATA_KEY, StyleSpec
 from sfumato.models.tensors import to_picture, to_tensor
 from tests.networks import save_cell_net, save_float_net
@@ -65,6 +65,19 @@ def test_buffers_stay_where_they_are(tmp_path: Path) -> None:
         runner.run()
         np.testing.assert_array_equal(runner.output, first)
         assert (runner.input.ctypes.data, runner.output.ctypes.data) == (feed, fetch)
+
+
+def test_a_device_sees_every_new_input(tmp_path: Path) -> None:
+    """Devices copy the input when it is bound, so their runners bind it anew for each run."""
+    save_cell_net(tmp_path / "net.onnx")
+    with session(tmp_path / "net.onnx") as style:
+        plain = style.runner()
+        bound = TileRunner(style._session, plain.input, plain.output.copy(), rebind=True)
+        for seed in range(2):
+            plain.input[...] = noise(plain.input.shape, seed)
+            plain.run()
+            bound.run()
+            np.testing.assert_array_equal(bound.output, plain.output)
 
 
 def test_workers_share_a_session_without_mixing_pictures(tmp_path: Path) -> None:
@@ -209,15 +222,15 @@ def test_files_that_are_no_style(tmp_path: Path) -> None:
         read_head(tmp_path / "cut.onnx")
 
 
-def with_spec_text(path: Path, text: str, size: tuple[int, int] | None = None) -> Path:
-    """Rewrite the spec of a network, and fix its rows and columns."""
+def with_spec_text(path: Path, text: str, size: tuple[int | str, ...] = ()) -> Path:
+    """Rewrite the spec of a network, and fix or name its rows and columns."""
     model = onnx.load(str(path))
     helper.set_model_props(model, {METADATA_KEY: text})
-    if size is not None:
-        for dim, value in zip(
-            model.graph.input[0].type.tensor_type.shape.dim[1:3], size, strict=True
-        ):
+    for dim, value in zip(model.graph.input[0].type.tensor_type.shape.dim[1:3], size, strict=False):
+        if isinstance(value, int):
             dim.dim_value = value
+        else:
+            dim.dim_param = value
     onnx.save(model, str(path))
     return path
 
@@ -239,6 +252,10 @@ def test_a_spec_that_does_not_fit_its_network(tmp_path: Path) -> None:
     session(tmp_path / "net.onnx", 64, 48).close()
     with pytest.raises(ModelError, match="a tile of 128x48"):
         session(tmp_path / "net.onnx", 128, 48)
+    with_spec_text(tmp_path / "net.onnx", spec.to_json(), ("side", "side"))
+    session(tmp_path / "net.onnx", 64, 64).close()
+    with pytest.raises(ModelError, match=r"'picture' is .*'side', 'side'"):
+        session(tmp_path / "net.onnx", 64, 48)
     with pytest.raises(ModelError, match="multiple of 4"):
         session(tmp_path / "net.onnx", 62, 48)
 
