@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from av.video.format import VideoFormat
 from av.video.frame import VideoFrame
-from av.video.plane import VideoPlane
 from av.video.reformatter import Interpolation
 from numpy.typing import NDArray
 

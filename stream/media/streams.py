@@ -175,6 +175,8 @@ class StreamCopy:
         """
         if self._format not in ("matroska", "webm") or packet.pts is None:
             return False
+        if "matroska" in packet.stream.container.format.name:
+            return False  # it comes with a codec delay, which the muxer takes over
         return packet.pts < 0 and packet.pts + (packet.duration or 0) <= 0
 
     def _mux_one(self, packet: Packet[Any], target: Stream) -> None:
@@ -182,8 +184,8 @@ class StreamCopy:
         if dts is None:
             self._untimed += 1
             return
-        # Muxers refuse times that fall; a damaged or cut source may have some.
-        packet.dts = max(dts, self._last_dts.get(target.index, dts))
+        # Muxers refuse times that do not rise; a damaged source may have some.
+        packet.dts = max(dts, self._last_dts.get(target.index, dts - 1) + 1)
         if packet.pts is not None:
             packet.pts = max(packet.pts, packet.dts)
         self._last_dts[target.index] = packet.dts
