@@ -15,7 +15,7 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError
 from sfumato.stream.frame import Frame
 from sfumato.stream.media.colour import FULL, LIMITED, MATRIX_CODES, ColourTags, tags_for
-from sfumato.stream.media.encoders import HOMES, QP_TO_LAMBDA, Choice
+from sfumato.stream.media.encoders import HOMES, Choice
 from sfumato.stream.media.palette import Palette
 from sfumato.stream.media.planes import PLANAR, frame_of, to_rgb
 from sfumato.stream.media.source import Source
@@ -112,8 +112,7 @@ class VideoCoder:
         if threads is not None:
             context.thread_count = threads
         if self._choice.qscale is not None:
-            context.qscale = True
-            context.global_quality = self._choice.qscale * QP_TO_LAMBDA
+            context.qmin = context.qmax = self._choice.qscale
         if self._choice.codec == "libx265" and format_name in ("mp4", "mov"):
             context.codec_tag = "hvc1"  # QuickTime plays HEVC under this name only
         if self._av_name in PLANAR.values():

@@ -50,10 +50,6 @@ HOMES = {"ffv1": ".mkv", "libvpx-vp9": ".webm", "libsvtav1": ".mkv", "prores_ks"
 """Where a codec is at home, for the hint when a container does not take it."""
 
 
-QP_TO_LAMBDA = 118
-"""FFmpeg's FF_QP2LAMBDA: its global quality is the quantizer scale times this."""
-
-
 @dataclass(frozen=True, slots=True)
 class Encoder:
     """How one FFmpeg encoder is steered."""

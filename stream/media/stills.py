@@ -18,7 +18,7 @@ from av.video.frame import VideoFrame
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError, SourceError
 from sfumato.stream.frame import Frame, VideoInfo
-from sfumato.stream.media.encoders import QP_TO_LAMBDA, crf_to_qscale
+from sfumato.stream.media.encoders import crf_to_qscale
 from sfumato.stream.media.errors import plain, reading, writing
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.planes import Chroma, frame_of, to_rgb
@@ -261,8 +261,7 @@ def _open_encoder(suffix: str, picture: VideoFrame, crf: int) -> VideoCodecConte
     encoder.thread_count = 1
     encoder.color_range = picture.color_range
     if codec == "mjpeg":
-        encoder.qscale = True
-        encoder.global_quality = crf_to_qscale(crf) * QP_TO_LAMBDA
+        encoder.qmin = encoder.qmax = crf_to_qscale(crf)
     elif codec == "libwebp":
         encoder.options = {"quality": str(round(WEBP_BEST - WEBP_RANGE * (crf / 51) ** 2))}
     return encoder

@@ -1,0 +1,140 @@
+"""Standard input and output, and the sink that only counts."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from sfumato.stream.errors import SinkError
+from sfumato.stream.media import open_source
+from sfumato.stream.media.pipe import Y4mSink
+from tests.media import make_clip, repaint
+
+COPY = """
+import sys
+from sfumato.stream.media import open_sink, open_source
+with open_source(sys.argv[1]) as source, open_sink(sys.argv[2], like=source) as sink:
+    for frame in source.frames():
+        sink.write(frame)
+print(source.info.width_px, sink.frames_written, sink.warnings, file=sys.stderr)
+"""
+
+
+def copy(source: str, target: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Copy frames in a program of its own, whose standard streams are pipes."""
+    command = [sys.executable, "-c", COPY, source, target]
+    return subprocess.run(command, input=data, capture_output=True, timeout=60, check=False)
+
+
+def y4m_of(clip: Path) -> bytes:
+    out = io.BytesIO()
+    with open_source(clip) as source, Y4mSink(source, (64, 48), out) as sink:
+        for frame in source.frames():
+            sink.write(frame)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "av_format",
+    ["yuv420p", "yuv422p", "yuv444p", "gray", "yuv420p10le", "yuv422p10le", "yuv444p10le"],
+)
+@pytest.mark.parametrize("full", [False, True])
+def test_y4m_holds_every_layout(tmp_path: Path, av_format: str, full: bool) -> None:
+    clip = make_clip(
+        tmp_path / "clip.mkv",
+        frames=3,
+        codec="ffv1",
+        av_format=av_format,
+        options={},
+        rate=Fraction(30000, 1001),
+        tags={"color_range": 2 if full else 1},
+    )
+    (tmp_path / "out.y4m").write_bytes(y4m_of(clip))
+    with open_source(clip) as before, open_source(tmp_path / "out.y4m") as after:
+        assert after.info.pixels == before.info.pixels
+        assert after.info.frame_rate == Fraction(30000, 1001)
+        for one, other in zip(before.frames(), after.frames(), strict=True):
+            for plane, copied in zip(one.planes, other.planes, strict=True):
+                assert np.array_equal(plane, copied)
+
+
+def test_from_pipe_to_pipe(tmp_path: Path) -> None:
+    data = y4m_of(make_clip(tmp_path / "clip.mp4", frames=5))
+    done = copy("-", "-", data)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == data
+    assert done.stderr.split() == [b"64", b"5", b"[]"]
+
+
+def test_any_video_that_needs_no_seeking_can_be_piped(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.mkv", frames=6, audio_tracks=1)
+    done = copy("-", str(tmp_path / "out.mp4"), clip.read_bytes())
+    assert done.returncode == 0, done.stderr
+    with av.open(str(tmp_path / "out.mp4")) as container:
+        assert len(container.streams.audio) == 1
+        assert sum(1 for _ in container.decode(video=0)) == 6
+
+
+def test_an_empty_pipe_is_one_clear_line() -> None:
+    done = copy("-", "null")
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1].decode()
+    assert "SourceError: cannot read standard input: " in last
+
+
+def test_a_reader_that_goes_away_is_one_clear_line(tmp_path: Path) -> None:
+    class Closed(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    with (
+        open_source(make_clip(tmp_path / "clip.mp4")) as source,
+        pytest.raises(SinkError, match="standard output: the program reading it has gone"),
+    ):
+        Y4mSink(source, (64, 48), Closed())
+
+
+def test_y4m_keeps_the_pixel_aspect(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", aspect=Fraction(16, 11))
+    (tmp_path / "out.y4m").write_bytes(y4m_of(clip))
+    with open_source(tmp_path / "out.y4m") as source:
+        assert source.carried.sample_aspect == Fraction(16, 11)
+
+
+def test_y4m_says_what_it_cannot_hold(tmp_path: Path) -> None:
+    clip = make_clip(
+        tmp_path / "clip.mp4",
+        frames=4,
+        audio_tracks=1,
+        pts=[0, 40, 200, 240],
+        time_base=Fraction(1, 1000),
+    )
+    with open_source(clip) as source:
+        sink = Y4mSink(source, (64, 48), io.BytesIO())
+        for frame in source.frames():
+            sink.write(frame)
+        sink.close()
+    assert sink.warnings == [
+        "a y4m pipe carries the picture only: no other stream is copied",
+        "y4m has no timestamps: uneven frame times became even ones",
+    ]
+
+
+def test_turned_video_is_piped_upright(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", rotation_degrees=90)
+    data = y4m_of(clip)
+    assert data.startswith(b"YUV4MPEG2 W48 H64 ")
+
+
+def test_null_counts(tmp_path: Path) -> None:
+    with open_source(make_clip(tmp_path / "clip.mp4", frames=7)) as source:
+        sink = repaint(source, "null")
+    assert sink.frames_written == 7
+    assert sink.pixels == source.info.pixels

