@@ -95,8 +95,7 @@ def keep_from_change(
     np.maximum(largest[:, 1:], tall[:, :-1], out=largest[:, 1:])
     np.maximum(largest[:, :-1], tall[:, 1:], out=largest[:, :-1])
     calm = ((high - largest) / (high - low)).clip(0, 1)
-    keep: NDArray[np.float32] = most * calm * calm * (3 - 2 * calm)
-    return keep
+    return np.asarray(most * calm * calm * (3 - 2 * calm), np.float32)
 
 
 def blend(plane: Array, bits: int, keep: NDArray[np.float32], state: NDArray[np.uint16]) -> None:

@@ -113,7 +113,7 @@ class _Net:
 
     def constant(self, value: NDArray[np.generic] | float) -> str:
         name = f"constant{len(self.constants)}"
-        self.constants[name] = np.array(value, np.float32) if isinstance(value, float) else value
+        self.constants[name] = np.asarray(value, np.float32 if isinstance(value, float) else None)
         return name
 
     def quantize(self, tensor: str) -> str:

@@ -188,7 +188,7 @@ def test_fp32_stays_fp32_between_conversions(tmp_path: Path) -> None:
         runner = style.runner()
         runner.input[...] = 255 - noise(runner.input.shape) // 4
         runner.run()
-        (expected,) = plain.run(None, {"picture": runner.input})
+        expected = np.asarray(plain.run(None, {"picture": runner.input})[0], np.uint8)
     difference = to_picture(runner.output, spec).astype(int) - to_picture(expected, spec)
     assert np.abs(difference).max() <= 1
 
