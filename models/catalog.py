@@ -27,13 +27,8 @@ class StyleFiles:
 
     @property
     def paths(self) -> list[Path]:
-        """The files there are, INT8 first."""
+        """The files there are, INT8 first; at least one."""
         return [path for path in (self.int8, self.fp32) if path is not None]
-
-    @property
-    def any(self) -> Path:
-        """One of the files, INT8 if there is one: for what both say alike."""
-        return self.paths[0]
 
 
 def list_styles(gallery: Path = GALLERY) -> list[StyleFiles]:

@@ -17,13 +17,10 @@ from sfumato.models.head import (
     ModelHead,
     onnx_errors,
     read_head,
-    read_spec,
     require_spec,
 )
 from sfumato.models.providers import CPU, check_in_use, full_name, short_name
 from sfumato.models.spec import StyleSpec
-
-__all__ = ["StyleSession", "TileRunner", "read_spec"]
 
 Tensor = NDArray[np.uint8] | NDArray[np.float32]
 

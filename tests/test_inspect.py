@@ -36,7 +36,7 @@ def test_float_networks_count_alike(tmp_path: Path) -> None:
 
 
 def test_identity_multiplies_nothing() -> None:
-    assert inspect(find_style("identity").any)["kmac_per_pixel"] == 0
+    assert inspect(find_style("identity").paths[0])["kmac_per_pixel"] == 0
 
 
 def test_a_model_from_elsewhere_has_no_spec(tmp_path: Path) -> None:

@@ -261,7 +261,7 @@ def test_a_spec_that_does_not_fit_its_network(tmp_path: Path) -> None:
 
 
 def test_a_closed_session_gives_no_runner() -> None:
-    style = session(find_style("identity").any)
+    style = session(find_style("identity").paths[0])
     style.close()
     style.close()
     with pytest.raises(ModelError, match="closed"):
