@@ -1,0 +1,123 @@
+"""The pictures that styles are trained on: a folder of photos, and flats and ramps made here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.models.train.render import Image
+
+SHORT_SIDE_PX = 720
+LONG_SIDE_PX = 1400
+SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"}
+
+Codes = NDArray[np.uint8]
+"""A picture, uint8 RGB (h, w, 3)."""
+
+
+class ContentError(ValueError):
+    """A folder or a picture that cannot be trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A picture and what the style should make of it."""
+
+    name: str
+    source: Codes
+    target: Codes
+
+
+def read_picture(path: Path, short_side_px: int = SHORT_SIDE_PX) -> Codes:
+    """Read one file as RGB, shrunk to ``short_side_px`` where larger, its middle if very long."""
+    data = np.fromfile(path, dtype=np.uint8)
+    image = cv2.imdecode(data, cv2.IMREAD_COLOR_RGB) if data.size else None
+    if image is None:
+        raise ContentError(f"{path} is not a picture that can be read; repair it or remove it")
+    shrink = short_side_px / min(image.shape[:2])
+    if shrink < 1:
+        image = cv2.resize(image, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
+    top, left = ((max(0, side - LONG_SIDE_PX)) // 2 for side in image.shape[:2])
+    return np.ascontiguousarray(image[top:, left:][:LONG_SIDE_PX, :LONG_SIDE_PX])
+
+
+def picture_files(folder: Path) -> list[Path]:
+    """The pictures below ``folder``, sorted; raises :class:`ContentError` where there are none."""
+    if not folder.is_dir():
+        raise ContentError(f"content folder {str(folder)!r} does not exist; give one with photos")
+    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES)
+    if not files:
+        raise ContentError(f"no pictures in {str(folder)!r}; it should hold {sorted(SUFFIXES)}")
+    return files
+
+
+def pairs(
+    folder: Path,
+    render: Callable[[Image], Image],
+    cache: Path,
+    progress: Callable[[str], None] = lambda _: None,
+    synthetic: int = 0,
+) -> Iterator[Pair]:
+    """Each picture of ``folder`` with its rendering, which is kept as PNG in ``cache``."""
+    cache.mkdir(parents=True, exist_ok=True)
+    files = picture_files(folder)
+    for number, path in enumerate(files, 1):
+        progress(f"render {number}/{len(files)} {path.name}")
+        source = read_picture(path)
+        name = "_".join(path.relative_to(folder).with_suffix("").parts)
+        yield Pair(name, source, _rendered(source, render, cache / f"{name}.png"))
+    for number, source in enumerate(synthetic_pictures(synthetic)):
+        kept = cache / f"synthetic_{number:03d}.png"
+        yield Pair(kept.stem, source, _rendered(source, render, kept))
+
+
+def as_floats(codes: Codes) -> Image:
+    """Codes 0…255 as float32 0…1."""
+    return codes.astype(np.float32) / 255
+
+
+def as_codes(image: Image) -> Codes:
+    """Float32 0…1 as codes 0…255, rounded."""
+    return np.round(np.clip(image, 0, 1) * 255).astype(np.uint8)
+
+
+def synthetic_pictures(count: int, side_px: int = 288, seed: int = 1) -> Iterator[Codes]:
+    """Ramps, soft light and flat patches with hard borders: what photos hold too little of."""
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        yield (_patches if number % 3 == 2 else _ramp)(rng, side_px)
+
+
+def _rendered(source: Codes, render: Callable[[Image], Image], kept: Path) -> Codes:
+    if kept.exists():
+        target = cv2.imread(str(kept), cv2.IMREAD_COLOR_RGB)
+        if target is not None and target.shape == source.shape:
+            return target
+    target = as_codes(render(as_floats(source)))
+    cv2.imwrite(str(kept), target[..., ::-1], [cv2.IMWRITE_PNG_COMPRESSION, 1])
+    return target
+
+
+def _ramp(rng: np.random.Generator, side_px: int) -> Codes:
+    y, x = np.mgrid[-1 : 1 : side_px * 1j, -1 : 1 : side_px * 1j]
+    angle = rng.uniform(0, 2 * np.pi)
+    along = x * np.cos(angle) + y * np.sin(angle)
+    place = np.clip(along / 2.8 + 0.5, 0, 1) if rng.random() < 0.6 else np.hypot(x, y) / 1.5
+    first, second = rng.uniform(0, 1, (2, 3)) ** rng.choice([1.0, 2.0])
+    if rng.random() < 0.4:
+        first, second = np.full(3, first.mean()), np.full(3, second.mean())  # greys
+    return as_codes((first + place[..., None] * (second - first)).astype(np.float32))
+
+
+def _patches(rng: np.random.Generator, side_px: int) -> Codes:
+    count = 14
+    centres = rng.uniform(0, side_px, (count, 2)).astype(np.float32)
+    colours = rng.uniform(0, 1, (count, 3)).astype(np.float32)
+    y, x = np.mgrid[:side_px, :side_px].astype(np.float32)
+    distance = [np.hypot(x - cx, y - cy) for cx, cy in centres]
+    return as_codes(cv2.GaussianBlur(colours[np.argmin(distance, axis=0)], (0, 0), 0.6))

@@ -1,0 +1,131 @@
+"""The network of the shipped styles: everything happens on 4 × 4 cells, in few multiplications."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sfumato.models.train.quant import FakeQuant, QuantConv
+
+CELL = 4
+DETAIL_GAIN = 6.0
+COLOURS = 3 * CELL**2
+GRAIN = CELL**2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Size of a :class:`Painter`; channel counts are multiples of 16 (the kernels' width)."""
+
+    width: int = 48
+    narrow: int = 32
+    blocks: int = 4
+    stem: int = 3
+    head: int = 1
+    """Kernels of the first and the last convolution, in cells."""
+    grain: bool = False
+
+    @property
+    def inputs(self) -> int:
+        return COLOURS + GRAIN * self.grain
+
+    @property
+    def radius_px(self) -> int:
+        """Receptive-field radius: one cell for each 3 × 3 convolution on the way."""
+        return CELL * (self.stem // 2 + self.blocks + self.head // 2)
+
+    @property
+    def kmac_per_pixel(self) -> float:
+        """Multiplications per pixel, in thousands."""
+        block = 9 * self.width * self.narrow + self.narrow * self.width
+        ends = self.width * (self.stem**2 * self.inputs + self.head**2 * COLOURS)
+        return (ends + self.blocks * block) / CELL**2 / 1000
+
+
+class Block(nn.Module):
+    """x + 1 × 1(ReLU(3 × 3(x))): a residual step through a narrow waist."""
+
+    def __init__(self, width: int, narrow: int) -> None:
+        super().__init__()
+        self.look, self.look_quant = QuantConv(width, narrow, 3), FakeQuant(signed=False)
+        self.mix, self.mix_quant = QuantConv(narrow, width, 1), FakeQuant(signed=True)
+        self.sum_quant = FakeQuant(signed=False)
+        nn.init.kaiming_normal_(self.look.weight, nonlinearity="relu")
+        nn.init.kaiming_normal_(self.mix.weight)
+        self.mix.weight.data *= 0.3  # the stream's energy grows little from block to block
+
+    def forward(self, x: Tensor) -> Tensor:
+        step = self.mix_quant(self.mix(self.look_quant(self.look(x))))
+        return self.sum_quant(x + step)
+
+
+def cell_waves(detail: float) -> Tensor:
+    """The 4 × 4 cosine transform of each colour, as a matrix (48, 48); detail amplified.
+
+    The 16 pixels of a cell are nearly equal, and gradient descent that sees them as they are
+    learns tone long before it learns line. So the ends of the network are trained in this basis.
+    """
+    k = torch.arange(CELL)
+    wave = torch.cos(torch.pi * (2 * k[None] + 1) * k[:, None] / (2 * CELL)) / math.sqrt(2)
+    wave[0] /= math.sqrt(2)
+    gain = torch.full((CELL**2,), detail)
+    gain[0] = 0.5
+    return torch.kron(torch.eye(3), gain[:, None] * torch.kron(wave, wave))
+
+
+class Painter(nn.Module):
+    """Cells in, painted cells out: (n, 48 or 64, h, w) → (n, 48, h, w), colours 0…1, not clipped."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.stem, self.stem_quant = (
+            QuantConv(shape.inputs, shape.width, shape.stem),
+            FakeQuant(signed=False),
+        )
+        self.blocks = nn.ModuleList(Block(shape.width, shape.narrow) for _ in range(shape.blocks))
+        self.head, self.head_quant = (
+            QuantConv(shape.width, COLOURS, shape.head),
+            FakeQuant(signed=True),
+        )
+        nn.init.kaiming_normal_(self.stem.weight, nonlinearity="relu")
+        self.head.weight.data *= 0.1
+        self.stem.before = torch.block_diag(cell_waves(DETAIL_GAIN), torch.eye(GRAIN * shape.grain))
+        self.stem.centre = 0.5
+        self.head.after = cell_waves(1.0).T.contiguous()
+
+    def forward(self, cells: Tensor) -> Tensor:
+        return cells[:, :COLOURS] + self.head_quant(self.head(self.features(cells)))
+
+    def features(self, cells: Tensor) -> Tensor:
+        """What the last convolution sees: (n, width, h, w), not negative."""
+        x: Tensor = self.stem_quant(self.stem(cells))
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+    def start_rounding(self, cells: Tensor) -> None:
+        """Switch to INT8 arithmetic, ranges taken from ``cells``, layer after layer."""
+        for conv in self.convolutions():
+            conv.on = True
+        for quant in self.quants():
+            hook = quant.register_forward_pre_hook(lambda q, args: q.set_range(args[0]))
+            with torch.no_grad():
+                self(cells)
+            hook.remove()
+
+    def set_rounding(self, on: bool) -> None:
+        """Round weights and activations (with the ranges they have) or leave them be."""
+        for module in (*self.convolutions(), *self.quants()):
+            module.on = on
+
+    def convolutions(self) -> list[QuantConv]:
+        """All convolutions, in the order they run."""
+        return [module for module in self.modules() if isinstance(module, QuantConv)]
+
+    def quants(self) -> list[FakeQuant]:
+        """All activation quantizers, in the order they run."""
+        return [module for module in self.modules() if isinstance(module, FakeQuant)]

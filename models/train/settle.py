@@ -1,0 +1,90 @@
+"""Choose the last layer's integers again, so that even fields come out even at INT8.
+
+Rounding a weight to 7 bits moves each of a cell's 16 pixels by its own small amount: on even
+colours that is a pattern of period 4. The last layer is linear, so the best integers can be
+searched for directly: those that keep photographs as trained and even fields even.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sfumato.models.train.network import CELL, Painter
+from sfumato.models.train.quant import WEIGHT_LIMIT
+
+Floats = NDArray[np.float64]
+
+_EVENNESS = 20.0
+"""Weight of the even fields' error against the photographs'."""
+
+
+def settle(painter: Painter, photos: Tensor) -> None:
+    """Set the weights and biases of a rounding painter's 1 × 1 head in place.
+
+    ``photos`` are cells (n, channels, h, w); the even fields are a grid of colours and all greys.
+    """
+    if painter.shape.head != 1:
+        raise ValueError(f"{painter.shape.head = } should be 1: only such a head can be settled")
+    painter.head.fold()
+    integers, scale = (t.double().numpy() for t in painter.head.integers())
+    with torch.no_grad():
+        seen = _every_seventh_cell(painter.features(photos))
+        even = _middle_cell(painter.features(_fields(painter)))
+    weight, bias = (t.detach().double().numpy() for t in painter.head.plain())
+    trained, offsets = weight[:, :, 0, 0], bias.copy()
+    answers = even @ trained.T + offsets
+    means = answers.reshape(len(even), 3, CELL**2).mean(axis=2).repeat(CELL**2, axis=1)
+    weights = np.repeat([1 / len(seen), _EVENNESS / len(even)], [len(seen), len(even)])
+    inputs = np.concatenate([seen, even])
+    wanted = np.concatenate([seen @ trained.T + offsets, means])
+    for row, step in enumerate(scale):
+        start = integers[row, :, 0, 0]
+        values, offsets[row] = _search(inputs * step, wanted[:, row], weights, start)
+        painter.head.weight.data[row, :, 0, 0] = torch.from_numpy(values * step).float()
+    painter.head.bias = torch.nn.Parameter(torch.from_numpy(offsets).float())
+
+
+def _search(inputs: Floats, wanted: Floats, weights: Floats, start: Floats) -> tuple[Floats, float]:
+    """Integers near ``start`` and an offset with the least weighted square error: best move first.
+
+    Keeps one weight at full range, so that the row's scale, and with it all others, stays.
+    """
+    total = weights.sum()
+    centre, middle = (weights @ inputs) / total, float(weights @ wanted) / total
+    x, y = inputs - centre, wanted - middle
+    gram, pull = x.T @ (weights[:, None] * x), x.T @ (weights * y)
+    values = start.copy()
+    pinned = int(np.argmax(np.abs(start)))
+    for _ in range(40 * len(start)):
+        slope = gram @ values - pull
+        gains = np.stack([gram.diagonal() / 2 + slope, gram.diagonal() / 2 - slope])
+        limit = abs(start[pinned])
+        gains[0, values + 1 > limit], gains[1, values - 1 < -limit] = np.inf, np.inf
+        gains[:, pinned] = np.inf
+        sign, place = np.unravel_index(np.argmin(gains), gains.shape)
+        if gains[sign, place] >= -1e-15:
+            break
+        values[place] += 1 - 2 * sign
+    assert np.abs(values).max() < WEIGHT_LIMIT
+    return values, middle - float(centre @ values)
+
+
+def _fields(painter: Painter) -> Tensor:
+    levels = torch.linspace(0, 255, 10).round() / 255
+    colours = torch.cartesian_prod(levels, levels, levels)
+    tests = torch.cartesian_prod(*[torch.arange(4) / 3] * 3)
+    greys = (torch.arange(256) / 255)[:, None].expand(-1, 3)
+    every = torch.cat([colours, tests, tests, greys, greys])
+    side = 2 * painter.shape.radius_px // CELL + 1
+    return every.repeat_interleave(CELL**2, 1)[..., None, None].expand(-1, -1, side, side)
+
+
+def _every_seventh_cell(features: Tensor) -> Floats:
+    return features.permute(0, 2, 3, 1).flatten(0, 2)[::7].double().numpy()
+
+
+def _middle_cell(features: Tensor) -> Floats:
+    return features[:, :, features.shape[2] // 2, features.shape[3] // 2].double().numpy()

@@ -1,0 +1,134 @@
+"""Train a recipe from start to finish: pictures in, the style's two ONNX files out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import onnx
+import torch
+from torch import Tensor
+
+from sfumato.models.grain import grain_texture
+from sfumato.models.spec import StyleSpec
+from sfumato.models.train import content, graph
+from sfumato.models.train.acceptance import Painted, measure
+from sfumato.models.train.content import Codes, Pair
+from sfumato.models.train.fit import Sampler, fit
+from sfumato.models.train.network import CELL, Painter
+from sfumato.models.train.recipes import Recipe
+from sfumato.models.train.settle import settle
+
+HELD_OUT_SHARE = 15
+"""One picture in so many is kept out of training, to measure the INT8 file on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The files of a style, and what was measured when they were made."""
+
+    int8: Path
+    fp32: Path
+    spec: StyleSpec
+
+
+def train(
+    recipe: Recipe,
+    content_folder: Path,
+    out_folder: Path,
+    *,
+    steps: int | None = None,
+    seed: int | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Trained:
+    """Render ``content_folder``'s pictures, learn them, write ``NAME.int8.onnx`` and the FP32 twin.
+
+    Renderings and the run's state are kept in ``out_folder``/work: an interrupted call goes on
+    where it stopped. Raises :class:`ContentError` for a folder or picture that is of no use.
+    """
+    wanted = {"steps": steps, "seed": seed}
+    schedule = replace(recipe.schedule, **{k: v for k, v in wanted.items() if v is not None})
+    work = out_folder / "work"
+    cache = work / recipe.renderer
+    rendered = content.pairs(content_folder, recipe.render, cache, progress, synthetic=30)
+    photos, held_out = split(list(rendered))
+    torch.manual_seed(schedule.seed)
+    painter = Painter(recipe.shape)
+    grain = None if recipe.grain_seed is None else grain_texture(recipe.grain_seed)
+    sampler = Sampler(photos, schedule, grain)
+    fit(
+        painter,
+        sampler,
+        schedule,
+        recipe.flats,
+        progress=lambda step, loss: progress(f"step {step}/{schedule.steps} loss {loss:.4f}"),
+        checkpoint=work / f"{recipe.name}.pt",
+    )
+    how = f"{len(photos)} pictures, {schedule.steps} steps, seed {schedule.seed}"
+    samples = torch.cat([sampler.batch()[0] for _ in range(8)])
+    return export(painter, recipe, how, [p.source for p in held_out], samples, out_folder)
+
+
+def split(rendered: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Training pairs and held-out ones: every fifteenth photo, at least one of them."""
+    photos = [p for p in rendered if not p.name.startswith("synthetic_")]
+    held_out = photos[HELD_OUT_SHARE // 2 :: HELD_OUT_SHARE] or photos[-1:]
+    kept_out = {p.name for p in held_out}
+    return [p for p in rendered if p.name not in kept_out] or list(rendered), held_out
+
+
+def export(
+    painter: Painter,
+    recipe: Recipe,
+    trained_on: str,
+    photos: Sequence[Codes],
+    samples: Tensor,
+    folder: Path,
+) -> Trained:
+    """Write both files, with the figures measured on ``photos`` in their specs.
+
+    ``samples`` are cells from the training pictures, to settle the INT8 file's last layer on.
+    """
+    spec = _spec(painter, recipe, trained_on)
+    fp32 = graph.fp32_model(painter, spec)
+    if recipe.flats is not None:
+        settle(painter, samples)
+    int8 = graph.int8_model(painter, spec)
+    painted = (Painted(model.SerializeToString(), spec) for model in (int8, fp32))
+    figures = measure(*painted, photos)
+    spec = replace(spec, acceptance=figures.as_dict())
+    folder.mkdir(parents=True, exist_ok=True)
+    rounded = replace(spec, precision="int8", quantization=_HOW)
+    return Trained(_write(int8, rounded, folder), _write(fp32, spec, folder), rounded)
+
+
+def _write(model: onnx.ModelProto, spec: StyleSpec, folder: Path) -> Path:
+    graph.set_spec(model, spec)
+    path = folder / f"{spec.name}.{spec.precision}.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+_HOW = {
+    "format": "QDQ",
+    "activations": "uint8, per tensor, trained scales",
+    "weights": "int8 within 7 bits, symmetric, per output channel",
+    "training": "quantization-aware",
+}
+
+
+def _spec(painter: Painter, recipe: Recipe, trained_on: str) -> StyleSpec:
+    shape = painter.shape
+    return StyleSpec(
+        name=recipe.name,
+        summary=recipe.summary,
+        cell=CELL,
+        multiple=CELL,
+        radius_px=shape.radius_px,
+        grain_seed=recipe.grain_seed,
+        norm="none",
+        trained_on=trained_on,
+        kmac_per_pixel=round(shape.kmac_per_pixel, 2),
+        textured=recipe.grain_seed is not None,
+    )
