@@ -15,6 +15,7 @@ from typing import Any
 import av
 import numpy as np
 from av.container import OutputContainer
+from av.stream import Disposition
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
@@ -132,9 +133,11 @@ def fit(frame: Frame, pixels: PixelFormat) -> Frame:
 def times(path: Path, kind: str = "video", number: int = 0) -> list[Fraction]:
     """Presentation times in seconds of a stream's packets, in order of presentation."""
     with av.open(str(path)) as container:
-        stream = [s for s in container.streams if s.type == kind and not s.disposition & 1024][
-            number
-        ]
+        stream = [
+            s
+            for s in container.streams
+            if s.type == kind and not s.disposition & Disposition.attached_pic
+        ][number]
         packets = [p for p in container.demux(stream) if p.size and p.pts is not None]
         return sorted(Fraction(p.pts) * p.time_base for p in packets if p.pts is not None)
 
@@ -142,7 +145,9 @@ def times(path: Path, kind: str = "video", number: int = 0) -> list[Fraction]:
 def pictures(path: Path) -> list[NDArray[Any]]:
     """Each decoded picture's planes, flattened into one array."""
     with av.open(str(path)) as container:
-        video = next(s for s in container.streams.video if not s.disposition & 1024)
+        video = next(
+            s for s in container.streams.video if not s.disposition & Disposition.attached_pic
+        )
         return [_flatten(frame) for frame in container.decode(video)]
 
 
@@ -229,7 +234,7 @@ def _subtitle_packets(stream: Any) -> list[Any]:
 def _add_cover(container: OutputContainer) -> Any:
     cover: Any = container.add_stream("mjpeg", rate=1)
     cover.width, cover.height, cover.pix_fmt = 32, 32, "yuvj420p"
-    cover.disposition = av.stream.Disposition.attached_pic
+    cover.disposition = Disposition.attached_pic
     return cover
 
 

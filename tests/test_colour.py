@@ -45,7 +45,10 @@ def yuv_of(rgb: NDArray[Any], matrix: Matrix, *, full: bool, bits: int = 8) -> N
         codes = [luma * top, cb * top + 128 * scale, cr * top + 128 * scale]
     else:
         codes = [(16 + 219 * luma) * scale, (128 + 224 * cb) * scale, (128 + 224 * cr) * scale]
-    return np.clip(np.rint(np.stack(codes, axis=-1)), 0, 2**bits - 1).astype(np.int64)
+    legal: NDArray[np.int64] = np.clip(np.rint(np.stack(codes, axis=-1)), 0, 2**bits - 1).astype(
+        int
+    )
+    return legal
 
 
 def rgb_of(yuv: NDArray[Any], pixels: PixelFormat) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+from av.stream import Disposition
 from av.video.frame import VideoFrame
 
 from sfumato.stream.errors import SettingsError, SourceError
@@ -121,12 +122,15 @@ def test_interleaved_chroma_is_taken_apart(
     av_format: str, bits: int, size_px: tuple[int, int]
 ) -> None:
     planar = "yuv420p10le" if bits == 10 else "yuv420p"
-    luma, first, second = expected = planes_for(0, size_px, planar)
+    expected = planes_for(0, size_px, planar)
+    luma, first, second = (
+        np.asarray(plane, np.uint16 if bits == 10 else np.uint8) for plane in expected
+    )
     if av_format == "nv21":
         first, second = second, first
     pairs = np.stack([first, second], axis=2).reshape(first.shape[0], -1)
     if bits == 10:
-        luma, pairs = luma << 6, pairs << 6
+        luma, pairs = luma * 64, pairs * 64
     picture = VideoFrame(*size_px, av_format)
     for target, plane in zip(picture.planes, (luma, pairs), strict=True):
         rows = np.frombuffer(memoryview(target), plane.dtype).reshape(plane.shape[0], -1)
@@ -318,7 +322,7 @@ def test_sound_alone_is_no_video(tmp_path: Path) -> None:
         stream = container.add_stream("pcm_s16le", rate=8000)
         frame = av.AudioFrame.from_ndarray(np.zeros((1, 800), np.int16), "s16", "mono")
         frame.sample_rate = 8000
-        container.mux([*stream.encode(frame), *stream.encode(None)])  # type: ignore[attr-defined]
+        container.mux([*stream.encode(frame), *stream.encode(None)])
     with pytest.raises(SourceError, match="holds no video"):
         open_source(path)
 
@@ -341,7 +345,7 @@ def test_of_several_videos_the_largest_is_painted(tmp_path: Path) -> None:
         streams = [container.add_stream("ffv1", rate=25) for _ in range(3)]
         for stream, size in zip(streams, ((32, 32), (96, 64), (96, 64)), strict=True):
             stream.width, stream.height = size
-            stream.disposition = av.stream.Disposition(0)  # type: ignore[attr-defined]
+            stream.disposition = Disposition(0)
         for number in range(3):
             for stream in streams:
                 frame = VideoFrame(stream.width, stream.height, "yuv420p")

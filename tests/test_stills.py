@@ -21,7 +21,8 @@ def colours(width: int, height: int, number: int = 0) -> NDArray[np.uint8]:
     """A smooth RGB picture, (height, width, 3)."""
     rows, columns = np.mgrid[0:height, 0:width]
     parts = [40 + 3 * columns + number, 200 - 2 * rows, 90 + columns + rows]
-    return np.clip(np.stack(parts, axis=2), 0, 255).astype(np.uint8)
+    codes: NDArray[np.uint8] = np.clip(np.stack(parts, axis=2), 0, 255).astype(np.uint8)
+    return codes
 
 
 def write_image(path: Path, rgb: NDArray[np.uint8]) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from typing import Any
 
@@ -90,6 +91,8 @@ class VideoCoder:
 
     def _add(self, container: OutputContainer, suffix: str) -> VideoStream:
         codec = self._choice.codec
+        if codec == "libsvtav1":
+            os.environ.setdefault("SVT_LOG", "1")  # errors only; it prints past FFmpeg's log
         try:
             stream = container.add_stream(codec, rate=self._rate, options=self._choice.options)
         except ValueError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from av import FFmpegError, Packet
+from av import Packet
 from av.container import InputContainer
 from av.error import EOFError as StreamEnd
-from av.error import InvalidDataError
+from av.error import FFmpegError, InvalidDataError
 from av.stream import Stream
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream

@@ -77,7 +77,7 @@ ENCODERS: dict[str, Encoder] = {
         crf=20, speeds=PRESETS, options={"x265-params": "log-level=error"}, even_sizes=True
     ),
     "libsvtav1": Encoder(
-        crf=28, best_crf=63, speeds=("12", "11", "10", "9", "8", "7", "5", "4", "2")
+        crf=28, best_crf=63, speeds=("10", "9", "8", "7", "6", "5", "4", "3", "2")
     ),
     "libvpx-vp9": Encoder(
         crf=24,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import av.error
-from av import FFmpegError
+from av.error import FFmpegError
 
 from sfumato.stream.errors import SfumatoError, SinkError, SourceError
 

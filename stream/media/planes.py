@@ -38,7 +38,8 @@ SWSCALE_FLAGS = (
 )
 """Rounding is exact and chroma is never sampled by halves: quality before speed, once per frame."""
 
-_DIRECT = {name: key for key, name in PLANAR.items()} | {
+_DIRECT: dict[str, tuple[Chroma, int]] = {
+    **{name: key for key, name in PLANAR.items()},
     "yuvj420p": ("420", 8),
     "yuvj422p": ("422", 8),
     "yuvj444p": ("444", 8),
@@ -163,10 +164,11 @@ def has_alpha(frame: VideoFrame) -> bool:
 def _views(frame: VideoFrame) -> list[Plane]:
     """2-D views of the planes without their padding; semi-planar chroma has both in a row."""
     name = frame.format.name
-    dtype = np.uint16 if _DIRECT[name][1] == 10 else np.uint8
+    wide = _DIRECT[name][1] == 10
     views: list[Plane] = []
     for plane in frame.planes:
-        samples: Plane = np.frombuffer(memoryview(plane), dtype)
+        data = memoryview(plane)
+        samples = np.frombuffer(data, np.uint16) if wide else np.frombuffer(data, np.uint8)
         rows = samples.reshape(plane.height, abs(plane.line_size) // samples.itemsize)
         width = plane.width * (2 if views and name in _SEMI_PLANAR else 1)
         views.append((rows[::-1] if plane.line_size < 0 else rows)[:, :width])

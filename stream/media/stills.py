@@ -11,19 +11,20 @@ from types import TracebackType
 from typing import Any, Self
 
 import av
-from av import FFmpegError
+from av.error import FFmpegError
 from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError, SourceError
 from sfumato.stream.frame import Frame, VideoInfo
+from sfumato.stream.media.carried import Carried
 from sfumato.stream.media.encoders import crf_to_qscale
 from sfumato.stream.media.errors import plain, reading, writing
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.planes import Chroma, frame_of, to_rgb
 from sfumato.stream.media.sink import check_frame, check_target, is_pattern, partial_name
-from sfumato.stream.media.source import Carried, Source, numbered_images
+from sfumato.stream.media.source import Source, numbered_images
 from sfumato.stream.media.turn import Turn, display_matrix
 
 WEBP_BEST, WEBP_RANGE = 100, 80

@@ -9,11 +9,12 @@ from typing import Any
 import av
 from av import Packet
 from av.container import InputContainer, OutputContainer
+from av.error import FFmpegError
 from av.stream import Discard, Disposition, Stream
 from av.video.stream import VideoStream
 
 from sfumato.stream.errors import SourceError
-from sfumato.stream.media.source import Carried
+from sfumato.stream.media.carried import Carried
 
 COVER_CODECS = {"mjpeg", "png", "bmp", "gif", "webp"}
 """Single pictures coded in these, beside a real video, are covers even where not marked so."""
@@ -201,7 +202,7 @@ def takes_stream(format_name: str, stream: Stream) -> bool:
         try:
             trial.add_stream_from_template(stream, opaque=True)
             trial.start_encoding()
-        except (av.FFmpegError, ValueError, NotImplementedError):
+        except (FFmpegError, ValueError, NotImplementedError):
             return False
     return True
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import av
-from av import FFmpegError
 from av.container import InputContainer
+from av.error import FFmpegError
 from av.video.stream import VideoStream
 
 from sfumato.stream.errors import SinkError
