@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from sfumato.kernels._jit import kernel
 from sfumato.kernels.colour import tensor_limits, to_tensor
 from sfumato.kernels.formats import PixelFormat, TensorFormat
-from sfumato.kernels.planes import check_planes, flat, tensor_size_px, word_view
+from sfumato.kernels.planes import (
+    cell_counts,
+    check_planes,
+    flat,
+    tensor_size_px,
+    word_type,
+    word_view,
+)
 
 Array = NDArray[Any]
 
@@ -35,6 +42,7 @@ class Gather:
         bias = tensor.black + (0.5 if tensor.dtype == "uint8" else 0.0)
         self._weights = weights.astype(np.float32)
         self._levels = np.array([*zero[:2], bias, low, high], np.float32)
+        self._counts = cell_counts(tensor, colours=4 if tensor.grain else 3)
         self._grain = _scaled_grain(tensor, grain)
 
     def __call__(self, planes: Sequence[Array], x_px: int, y_px: int, out: Array) -> None:
@@ -50,19 +58,61 @@ class Gather:
         not fit the formats.
         """
         check_planes(planes, self.pixels)
-        height_px, width_px = planes[0].shape
         colours = 4 if self.tensor.grain else 3
-        words = word_view(out, self.tensor, colours)
-        window = (x_px, y_px, *tensor_size_px(out, self.tensor))
+        cells = word_view(out, self.tensor, colours)
+        columns, rows = tensor_size_px(out, self.tensor)
+        height_px, width_px = planes[0].shape
+        shift_x, shift_y = self.pixels.shift_x, self.pixels.shift_y
+        across = _Columns(x_px, columns, width_px, shift_x)
+        down = _reflect(np.arange(y_px, y_px + rows), height_px)
         luma, luma_row, _ = flat(planes[0])
         u, chroma_row, step = flat(planes[1]) if len(planes) == 3 else (luma, 0, 0)
         v = flat(planes[2])[0] if len(planes) == 3 else luma
-        frame = (width_px, height_px, luma_row, chroma_row, step)
-        shifts = (self.pixels.shift_x, self.pixels.shift_y)
+        light = np.full((4, across.span), self._levels[2])
+        lines = np.empty((colours, columns), self.tensor.dtype)
         _gather(
-            luma, u, v, frame, shifts, window, self._weights, self._levels, self._grain,
-            self.tensor.cell, words,
+            luma, u, v, (luma_row, chroma_row, step), (shift_x, shift_y), down, across.place,
+            across.pad_to, across.pad_from, self._weights, self._levels,
+            self._grain, (x_px & 255, y_px & 255), light, np.empty((2, across.samples), np.float32),
+            lines, lines.view(word_type(self.tensor)), self._counts, cells,
         )  # fmt: skip
+
+
+class _Columns:
+    """Which columns of a frame a window shows, and where they lie in a line buffer.
+
+    The buffer holds the window and, should they lie outside it, the columns that its padding
+    mirrors.
+    """
+
+    def __init__(self, left: int, columns: int, width: int, shift: int) -> None:
+        period = max(1, 2 * (width - 1))
+        left = left if abs(left) <= period else left % period  # keeps the buffer short
+        first, last, right = left, left + columns, left + columns
+        shown = source = _NO_COLUMNS
+        if left < 0 or right > width:
+            shown = np.arange(left, right)
+            source = _reflect(shown, width)
+            first, last = int(source.min()), int(source.max()) + 1
+            outside = source != shown
+            shown, source = shown[outside], source[outside]
+        first &= ~shift  # the column from which the first chroma sample counts
+        origin = min(left, first)
+        self.samples = ((last + shift) >> shift) - (first >> shift)
+        self.span = max(right, first + (self.samples << shift)) - origin
+        self.place = (first, last - first, first - origin, left - origin)
+        self.pad_to, self.pad_from = shown - origin, source - origin
+
+
+_NO_COLUMNS = np.empty(0, np.int64)
+
+
+def _reflect(index: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Where reflect padding looks for ``index`` on an axis of ``count``."""
+    if count == 1:
+        return np.zeros_like(index)
+    index = index % (2 * (count - 1))
+    return np.minimum(index, 2 * (count - 1) - index)
 
 
 def _scaled_grain(tensor: TensorFormat, grain: NDArray[np.uint8] | None) -> Array:
@@ -78,102 +128,62 @@ def _scaled_grain(tensor: TensorFormat, grain: NDArray[np.uint8] | None) -> Arra
 
 
 @kernel
-def _gather(luma, u, v, frame, shifts, window, weights, levels, grain, cell, out):  # type: ignore[no-untyped-def]
+def _gather(  # type: ignore[no-untyped-def]
+    luma, u, v, strides, shifts, source_rows, place, pad_to, pad_from, weights, levels,
+    grain, grain_at, light, chroma, lines, words, counts, out,
+):  # fmt: skip
     """The window's rows one after the other, through line buffers that stay in the cache.
 
     Each row becomes luma × weight and, once per chroma row, three tints (the rest of red, green
-    and blue), all float32; their sums are the colours, clipped and stored in the tensor's type.
+    and blue), all float32 in ``light``; their sums are the colours, clipped into ``lines`` of the
+    tensor's type; ``words`` is the same memory in the words that a store moves.
     """
-    width, height, luma_row, chroma_row, step = frame
-    shift_x, shift_y = shifts
-    left, top, columns, rows = window
-    first, last = _source_range(left, left + columns, width)
-    first &= ~shift_x
-    origin = min(left, first)
-    # One more on the right: the odd last column's chroma sample covers two.
-    span = max(left + columns, last + 1) - origin
-    samples = ((last + shift_x) >> shift_x) - (first >> shift_x)
-    brightness = np.empty(span, np.float32)
-    tints = np.empty((3, span), np.float32)
-    chroma = np.empty((2, samples), np.float32)
-    line = np.empty(columns, grain.dtype)
-    words = line.view(out.dtype)
-    bodies = slice(first - origin, first - origin + (last - first))
-    shown = slice(left - origin, left - origin + columns)
-    tints[:] = levels[2]
+    luma_row, chroma_row, step = strides
+    first, count, body, shown = place
     chroma_at = -1
-    for row in range(rows):
-        y = _reflect(top + row, height)
-        _load(luma, y * luma_row + first, 1, levels[0], brightness[bodies])
-        _scale(weights[0, 0], brightness[bodies])
-        _reflect_ends(brightness, left, left + columns, origin, width)
-        if step > 0 and y >> shift_y != chroma_at:
-            chroma_at = y >> shift_y
-            start = chroma_at * chroma_row + (first >> shift_x) * step
-            _load(u, start, step, levels[1], chroma[0])
-            _load(v, start, step, levels[1], chroma[1])
+    for row in range(len(source_rows)):
+        y = source_rows[row]
+        line = light[0][body : body + count]
+        _load(luma, y * luma_row + first, 1, levels[0], weights[0, 0], line)
+        _mirror(light[0], pad_to, pad_from)
+        if step > 0 and y >> shifts[1] != chroma_at:
+            chroma_at = y >> shifts[1]
+            start = chroma_at * chroma_row + (first >> shifts[0]) * step
+            _load(u, start, step, levels[1], np.float32(1), chroma[0])
+            _load(v, start, step, levels[1], np.float32(1), chroma[1])
             for c in range(3):
-                tint = tints[c, first - origin :]
-                _tint(chroma[0], chroma[1], weights[c, 1], weights[c, 2], levels[2], shift_x, tint)
-                _reflect_ends(tints[c], left, left + columns, origin, width)
+                _tint(chroma, weights[c], levels[2], shifts[0], light[c + 1][body:])
+                _mirror(light[c + 1], pad_to, pad_from)
         for c in range(3):
-            _shade(brightness[shown], tints[c][shown], levels[3], levels[4], line)
-            _store(words, row, c, cell, out)
-        if len(grain) > 1:
-            _repeat(grain[(top + row) & 255], left & 255, line)
-            _store(words, row, 3, cell, out)
+            _shade(light[0][shown:], light[c + 1][shown:], levels[3], levels[4], lines[c])
+        if len(lines) > 3:
+            _repeat(grain[(grain_at[1] + row) & 255][grain_at[0] :], lines[3])
+        _store(words, row, counts, out)
 
 
 @kernel
-def _reflect(index, count):  # type: ignore[no-untyped-def]
-    """Where reflect padding looks for ``index`` on an axis of ``count``."""
-    if count == 1:
-        return 0
-    index %= 2 * (count - 1)
-    return min(index, 2 * (count - 1) - index)
-
-
-@kernel
-def _source_range(left, right, width):  # type: ignore[no-untyped-def]
-    """First and one past the last column that the window left…right shows, padding included."""
-    if left >= 0 and right <= width:
-        return left, right
-    first, last = width - 1, 0
-    for x in range(left, right):
-        first, last = min(first, _reflect(x, width)), max(last, _reflect(x, width))
-    return first, last + 1
-
-
-@kernel
-def _reflect_ends(line, left, right, origin, width):  # type: ignore[no-untyped-def]
-    """Fill what the window shows left and right of the frame; ``line[0]`` is column ``origin``."""
-    for x in range(left, min(right, 0)):
-        line[x - origin] = line[_reflect(x, width) - origin]
-    for x in range(max(left, width), right):
-        line[x - origin] = line[_reflect(x, width) - origin]
-
-
-@kernel
-def _load(plane, start, step, zero, line):  # type: ignore[no-untyped-def]
-    """``line`` = samples from ``start`` on, every ``step``-th (1 or 2), minus ``zero``."""
+def _load(plane, start, step, zero, weight, line):  # type: ignore[no-untyped-def]
+    """``line`` = (samples from ``start`` on, every ``step``-th (1 or 2), minus zero) × weight."""
     source = plane[start:]
     if step == 1:
         for i in range(len(line)):
-            line[i] = np.float32(source[i]) - zero
+            line[i] = (np.float32(source[i]) - zero) * weight
     else:
         for i in range(len(line)):
-            line[i] = np.float32(source[2 * i]) - zero
+            line[i] = (np.float32(source[2 * i]) - zero) * weight
 
 
 @kernel
-def _scale(weight, line):  # type: ignore[no-untyped-def]
-    for i in range(len(line)):
-        line[i] *= weight
+def _mirror(line, pad_to, pad_from):  # type: ignore[no-untyped-def]
+    """Fill what the window shows left and right of the frame."""
+    for i in range(len(pad_to)):
+        line[pad_to[i]] = line[pad_from[i]]
 
 
 @kernel
-def _tint(u, v, weight_u, weight_v, bias, shift, line):  # type: ignore[no-untyped-def]
+def _tint(chroma, weights, bias, shift, line):  # type: ignore[no-untyped-def]
     """``line`` = weighted chroma + bias, each value twice where chroma is halved in x."""
+    u, v, weight_u, weight_v = chroma[0], chroma[1], weights[1], weights[2]
     if shift == 0:
         for i in range(len(u)):
             line[i] = weight_u * u[i] + weight_v * v[i] + bias
@@ -186,43 +196,53 @@ def _tint(u, v, weight_u, weight_v, bias, shift, line):  # type: ignore[no-untyp
 
 @kernel
 def _shade(brightness, tint, low, high, line):  # type: ignore[no-untyped-def]
-    """``line`` = brightness + tint, clipped; integer lines cut the fraction (the bias has ½)."""
-    for i in range(len(line)):
-        value = brightness[i] + tint[i]
-        value = max(value, low)
-        line[i] = min(value, high)
+    """``line`` = brightness + tint within low…high; bytes cut the fraction (the bias has ½)."""
+    if line.itemsize == 1:
+        for i in range(len(line)):
+            # Limits known to the compiler: one instruction packs and clips.
+            code = np.int32(brightness[i] + tint[i])
+            code = np.int32(0) if code < 0 else code
+            line[i] = np.int32(255) if code > 255 else code
+        if low <= 0 and high >= 255:
+            return
+        for i in range(len(line)):
+            line[i] = min(max(line[i], np.uint8(low)), np.uint8(high))
+    else:
+        for i in range(len(line)):
+            line[i] = min(max(brightness[i] + tint[i], low), high)
 
 
 @kernel
-def _repeat(texture, start, line):  # type: ignore[no-untyped-def]
-    """``line`` = the periodic texture row (256, held twice) from ``start`` on."""
-    source = texture[start:]
+def _repeat(texture, line):  # type: ignore[no-untyped-def]
+    """``line`` = the periodic texture (256 values, and their like behind them)."""
     for chunk in range(0, len(line), 256):
         part = line[chunk : chunk + 256]
         for i in range(len(part)):
-            part[i] = source[i]
+            part[i] = texture[i]
 
 
 @kernel
-def _store(words, row, colour, cell, out):  # type: ignore[no-untyped-def]
-    """Lay one line of one colour into the tensor; ``out``'s dimensions choose the layout.
+def _store(words, row, counts, out):  # type: ignore[no-untyped-def]
+    """Lay one line of each colour into the tensor; ``out``'s dimensions choose the layout.
 
     NHWC (3-D): a cell's row is a run of bytes, moved as ``span`` words. NCHW (4-D): each column
-    of the cells is a channel; elements are cut out of words of whole cell rows.
+    of the cells is a channel; its elements are cut out of the words.
     """
+    colours, cell, span = len(counts[0]), len(counts[1]), len(counts[2])
     if out.ndim == 3:
-        cells = out[row // cell]
-        span = len(words) // len(cells)
-        first = (colour * cell + row % cell) * span
-        if span == 1:
-            for i in range(len(cells)):
-                cells[i, first] = words[i]
-        else:
-            for part in range(span):
-                for i in range(len(cells)):
-                    cells[i, first + part] = words[i * span + part]
+        cells = out[row // cell].reshape(-1)
+        first = row % cell * span
+        for part in range(span):
+            for i in range(words.shape[1] // span):
+                for c in range(colours):
+                    to = i * (colours * cell * span) + c * (cell * span) + (first + part)
+                    cells[to] = words[c, i * span + part]
     else:
-        for column in range(cell):
-            channel = out[colour, row % cell * cell + column, row // cell]
-            for i in range(len(channel)):
-                channel[i] = words[i * cell + column]
+        for c in range(colours):
+            for column in range(cell):
+                channel = out[c, row % cell * cell + column, row // cell]
+                part = column * span // cell
+                shift = column % (cell // span) * (8 * out.itemsize)
+                line = words[c]
+                for i in range(len(channel)):
+                    channel[i] = line[i * span + part] >> shift

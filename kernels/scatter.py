@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from sfumato.kernels._jit import kernel
 from sfumato.kernels.colour import from_tensor, tensor_limits
 from sfumato.kernels.formats import PixelFormat, TensorFormat
-from sfumato.kernels.planes import check_planes, flat, tensor_size_px, word_type, word_view
+from sfumato.kernels.planes import (
+    cell_counts,
+    check_planes,
+    flat,
+    tensor_size_px,
+    word_type,
+    word_view,
+)
 
 Array = NDArray[Any]
 Weights = NDArray[np.uint16]
@@ -32,10 +39,12 @@ class Scatter:
         low, high = tensor_limits(tensor)
         pool = 1 << (pixels.shift_x + pixels.shift_y)
         weights[1:] /= pool  # chroma averages the pixels it covers
-        self._weights = weights.astype(np.float32)
         top = (1 << pixels.bits) - 1
+        self._weights = weights.astype(np.float32)
         self._levels = np.array([*(offsets + 0.5), low, high, top], np.float32)
-        self._word = np.zeros(0, word_type(tensor))
+        self._counts = cell_counts(tensor, colours=3)
+        self._sum = np.uint16 if tensor.dtype == "uint8" else np.float32
+        self._code = np.uint8 if pixels.bits == 8 else np.uint16
 
     def __call__(
         self, tensor: Array, left_px: int, top_px: int, x_px: int, y_px: int,
@@ -51,9 +60,8 @@ class Scatter:
         clipped, NaN becomes the lower end. Raises ``ValueError`` when something does not fit.
         """
         check_planes(planes, self.pixels)
-        views = [flat(plane, writeable=True) for plane in planes]
         area = (left_px, top_px, x_px, y_px, width_px, height_px)
-        self._write(tensor, area, planes, views, None)
+        self._write(tensor, area, planes, _NO_WEIGHTS, _NO_WEIGHTS)
 
     def add(
         self, tensor: Array, left_px: int, top_px: int, x_px: int, y_px: int,
@@ -74,9 +82,8 @@ class Scatter:
             s.dtype != np.uint32 for s in sums
         ):
             raise ValueError(f"sums {[s.shape for s in sums]} should be uint32 like the planes")
-        views = [flat(plane, writeable=True) for plane in sums]
         area = (left_px, top_px, x_px, y_px, len(weights_x), len(weights_y))
-        self._write(tensor, area, sums, views, (weights_x, weights_y))
+        self._write(tensor, area, sums, weights_x, weights_y)
 
     @staticmethod
     def finish(sums: Sequence[NDArray[np.uint32]], planes: Sequence[Array]) -> None:
@@ -87,24 +94,27 @@ class Scatter:
 
     def _write(
         self, tensor: Array, area: tuple[int, int, int, int, int, int], planes: Sequence[Array],
-        views: Sequence[tuple[Array, int, int]], weights: tuple[Weights, Weights] | None,
+        weights_x: Weights, weights_y: Weights,
     ) -> None:  # fmt: skip
-        words = word_view(tensor, self.tensor, 3)
-        shifts = (self.pixels.shift_x, self.pixels.shift_y)
-        _check_area(area, tensor_size_px(tensor, self.tensor), planes[0].shape, shifts)
-        luma, luma_row, _ = views[0]
-        u, chroma_row, step = views[1] if len(views) == 3 else (luma, 0, 0)
-        v = views[2][0] if len(views) == 3 else luma
-        frame = (luma_row, chroma_row, step)
-        element = np.zeros(0, self.tensor.dtype)
-        feather = weights if weights is not None else (_NO_WEIGHTS, _NO_WEIGHTS)
+        words = word_view(tensor, self.tensor, colours=3)
+        shift_x, shift_y = self.pixels.shift_x, self.pixels.shift_y
+        size_px = tensor_size_px(tensor, self.tensor)
+        _check_area(area, size_px, planes[0].shape, (shift_x, shift_y))
+        luma, luma_row, _ = flat(planes[0], writeable=True)
+        u, chroma_row, step = flat(planes[1], writeable=True) if len(planes) == 3 else (luma, 0, 0)
+        v = flat(planes[2], writeable=True)[0] if len(planes) == 3 else luma
+        width_px = area[4]
+        # Room for an odd edge's pixel to count twice.
+        lines = np.empty((3, size_px[0] + self.tensor.cell), self.tensor.dtype)
         _scatter(
-            words, self._word, element, area, self.tensor.cell, self._weights, self._levels,
-            shifts, feather[0], feather[1], frame, luma, u, v,
+            words, self._counts, area, self._weights, self._levels, (shift_x, shift_y),
+            weights_x, weights_x[:: 1 << shift_x].copy(), weights_y, lines, lines.view(word_type(self.tensor)),
+            np.empty((3, (width_px + shift_x) >> shift_x), self._sum),
+            np.empty(width_px, self._code), (luma_row, chroma_row, step), luma, u, v,
         )  # fmt: skip
 
 
-_NO_WEIGHTS = np.zeros(0, np.uint16)
+_NO_WEIGHTS = np.zeros((0, 0), np.uint16)
 
 
 def _check_area(
@@ -129,109 +139,117 @@ def _check_area(
 
 @kernel
 def _scatter(  # type: ignore[no-untyped-def]
-    tensor, word, element, area, cell, weights, levels, shifts, feather_x, feather_y, frame,
-    luma, u, v,
+    tensor, counts, area, weights, levels, shifts, feather_x, feather_c, feather_y,
+    lines, words, sums, codes, strides, luma, u, v,
 ):  # fmt: skip
-    """The rectangle's rows one after the other, through line buffers that stay in the cache."""
+    """The rectangle's rows one after the other, through line buffers that stay in the cache.
+
+    ``lines``: one line of each colour in the tensor's type, ``words`` the same memory in the words
+    that a fetch moves; ``sums``: the colours that a chroma sample covers; ``codes``: one line of
+    a plane.
+    """
     left, top, x, y, width, height = area
     shift_x, shift_y = shifts
-    luma_row, chroma_row, step = frame
-    first = left // cell
-    cells = (left + width - 1) // cell + 1 - first
-    words = np.empty(cells * cell * element.itemsize // word.itemsize, word.dtype)
-    line = words.view(element.dtype)
-    shown = slice(left - first * cell, left - first * cell + width)
-    samples = (width + shift_x) >> shift_x
-    colours = np.empty((3, samples << shift_x), np.float32)
-    pools = np.empty((3, samples), np.float32)
-    codes = np.empty(width, np.uint16)
+    luma_row, chroma_row, step = strides
+    first = left // len(counts[1])
+    start = left - first * len(counts[1])
     for row in range(height):
-        last = row == height - 1
+        _fetch(tensor, top + row, counts, first, (start + width - 1) // len(counts[1]) + 1, words)
         for c in range(3):
-            _fetch(tensor, top + row, c, cell, first, words)
-            _clamp(line[shown], levels[3], levels[4], colours[c])
-            colours[c, width:] = colours[c, width - 1]
-        _mix(colours[0], colours[1], colours[2], weights[0], levels[0], levels[5], codes)
-        weight = feather_y[row] if len(feather_y) > 0 else 0
-        _put(codes, feather_x, 1, weight, 1, luma[(y + row) * luma_row + x :])
+            _clamp(levels[3], levels[4], lines[c][start : start + width])
+            lines[c, start + width] = lines[c, start + width - 1]
+        red, green, blue = lines[0][start:], lines[1][start:], lines[2][start:]
+        _code(red, green, blue, weights[0], levels[0], levels[5], codes)
+        _put(codes, feather_x, feather_y, row, 1, luma[(y + row) * luma_row + x :])
         if step == 0:
             continue
-        for c in range(3):
-            _pool(colours[c], shift_x, (row & shift_y) != 0, pools[c])
-        if shift_y == 1 and row & 1 == 0:
-            if not last:
+        _pool(red, green, blue, shift_x, row & shift_y, sums)
+        if row & 1 < shift_y:
+            if row < height - 1:
                 continue
-            for c in range(3):
-                _pool(colours[c], shift_x, True, pools[c])
-        start = ((y + row) >> shift_y) * chroma_row + (x >> shift_x) * step
-        weight = feather_y[row & ~shift_y] if len(feather_y) > 0 else 0
-        _mix(pools[0], pools[1], pools[2], weights[1], levels[1], levels[5], codes[:samples])
-        _put(codes[:samples], feather_x, 1 << shift_x, weight, step, u[start:])
-        _mix(pools[0], pools[1], pools[2], weights[2], levels[2], levels[5], codes[:samples])
-        _put(codes[:samples], feather_x, 1 << shift_x, weight, step, v[start:])
+            _pool(red, green, blue, shift_x, 1, sums)  # an odd edge's row counts twice
+        to = ((y + row) >> shift_y) * chroma_row + (x >> shift_x) * step
+        part = codes[: sums.shape[1]]
+        for c in range(1, 3):
+            _code(sums[0], sums[1], sums[2], weights[c], levels[c], levels[5], part)
+            plane = u[to:] if c == 1 else v[to:]
+            _put(part, feather_c, feather_y, row & ~shift_y, step, plane)
 
 
 @kernel
-def _fetch(tensor, row, colour, cell, first, words):  # type: ignore[no-untyped-def]
-    """One row of one colour of the tensor, from cell ``first`` on; the way back of a store."""
+def _fetch(tensor, row, counts, first, count, words):  # type: ignore[no-untyped-def]
+    """One row of each colour, ``count`` cells from ``first`` on; the way back of a store."""
+    colours, cell, span = len(counts[0]), len(counts[1]), len(counts[2])
     if tensor.ndim == 3:
-        cells = tensor[row // cell, first:]
-        span = (tensor.shape[2]) // (3 * cell)
-        channel = (colour * cell + row % cell) * span
-        count = len(words) // span
+        cells = tensor[row // cell, first:].reshape(-1)
+        begin = row % cell * span
         for part in range(span):
             for i in range(count):
-                words[i * span + part] = cells[i, channel + part]
+                for c in range(colours):
+                    at = i * (colours * cell * span) + c * (cell * span) + (begin + part)
+                    words[c, i * span + part] = cells[at]
     else:
-        bits = tensor.itemsize * 8
-        per_word = words.itemsize // tensor.itemsize
-        span = cell // per_word
-        for column in range(cell):
-            source = tensor[colour, row % cell * cell + column, row // cell, first:]
-            part = column // per_word
-            shift = column % per_word * bits
-            for i in range(len(words) // span):
-                value = words.dtype.type(source[i]) << words.dtype.type(shift)
-                at = i * span + part
-                words[at] = value if shift == 0 else words[at] | value
+        for c in range(colours):
+            line = words[c]
+            for column in range(cell):
+                source = tensor[c, row % cell * cell + column, row // cell, first:]
+                part = column * span // cell
+                shift = column % (cell // span) * (8 * tensor.itemsize)
+                if shift == 0:
+                    for i in range(count):
+                        line[i * span + part] = source[i]
+                else:
+                    for i in range(count):
+                        line[i * span + part] |= words.dtype.type(source[i]) << shift
 
 
 @kernel
-def _clamp(line, low, high, clamped):  # type: ignore[no-untyped-def]
-    """``clamped`` = ``line`` as float32 within low…high; the order of tests sends NaN to low."""
+def _clamp(low, high, line):  # type: ignore[no-untyped-def]
+    """Keep ``line`` within low…high; the order of the tests sends NaN to low."""
+    if line.itemsize == 1 and low <= 0 and high >= 255:
+        return
     for i in range(len(line)):
-        value = np.float32(line[i])
-        value = max(low, value)
-        clamped[i] = min(high, value)
+        line[i] = min(high, max(low, np.float32(line[i])))
 
 
 @kernel
-def _mix(red, green, blue, weights, offset, top, codes):  # type: ignore[no-untyped-def]
+def _code(red, green, blue, weights, offset, top, codes):  # type: ignore[no-untyped-def]
     """``codes`` = weighted colours + offset, cut to integers (the offset has ½) in 0…top."""
     weight_r, weight_g, weight_b = weights[0], weights[1], weights[2]
-    zero = np.float32(0)
     for i in range(len(codes)):
-        value = weight_r * red[i] + weight_g * green[i] + weight_b * blue[i] + offset
-        value = max(value, zero)
-        codes[i] = min(value, top)
+        value = weight_r * np.float32(red[i]) + weight_g * np.float32(green[i])
+        value += weight_b * np.float32(blue[i])
+        codes[i] = min(max(value + offset, np.float32(0)), top)
 
 
 @kernel
-def _pool(line, shift, more, sums):  # type: ignore[no-untyped-def]
+def _pool(red, green, blue, shift, more, sums):  # type: ignore[no-untyped-def]
     """Sum the pixels a chroma sample covers in this row, on top of ``sums`` where ``more``."""
-    for i in range(len(sums)):
-        value = line[i] if shift == 0 else line[2 * i] + line[2 * i + 1]
-        sums[i] = sums[i] + value if more else value
+    for c in range(3):
+        line = red if c == 0 else green if c == 1 else blue
+        total = sums[c]
+        if shift == 0:
+            for i in range(len(total)):
+                total[i] = line[i]
+        elif more == 0:
+            for i in range(len(total)):
+                total[i] = line[2 * i] + line[2 * i + 1]
+        else:
+            for i in range(len(total)):
+                total[i] += line[2 * i] + line[2 * i + 1]
 
 
 @kernel
-def _put(codes, feather, every, weight, step, plane):  # type: ignore[no-untyped-def]
-    """Write codes to every ``step``-th sample of the plane, or add them to sums with weights."""
-    if len(feather) > 0:
+def _put(codes, feather_x, feather_y, row, step, plane):  # type: ignore[no-untyped-def]
+    """Write codes to every ``step``-th sample of the plane, or add them to sums with weights.
+
+    The weights are 2-D, and empty, where there are none: the compiler then drops that branch.
+    """
+    if feather_x.ndim == 1:
+        down = np.uint32(feather_y[row])
         for i in range(len(codes)):
-            plane[i * step] += np.uint32(
-                np.uint32(codes[i]) * np.uint32(feather[i * every] * weight)
-            )
+            weight = np.uint32(np.uint32(feather_x[i]) * down)
+            plane[i] = np.uint32(plane[i] + np.uint32(np.uint32(codes[i]) * weight))
     elif step == 1:
         for i in range(len(codes)):
             plane[i] = codes[i]
@@ -244,6 +262,10 @@ def _put(codes, feather, every, weight, step, plane):  # type: ignore[no-untyped
 def _finish(sums, plane, row_samples, step):  # type: ignore[no-untyped-def]
     """Sums of weight 65536 back to codes, rounded."""
     for y in range(sums.shape[0]):
-        line = plane[y * row_samples :]
-        for x in range(sums.shape[1]):
-            line[x * step] = (sums[y, x] + np.uint32(32768)) >> np.uint32(16)
+        total, line = sums[y], plane[y * row_samples :]
+        if step == 1:
+            for x in range(len(total)):
+                line[x] = np.uint32(total[x] + np.uint32(32768)) >> np.uint32(16)
+        else:
+            for x in range(len(total)):
+                line[2 * x] = np.uint32(total[x] + np.uint32(32768)) >> np.uint32(16)
