@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.frame import Frame, Plane
 from sfumato.stream.media import Sink, Source, open_sink, open_source
-from sfumato.stream.media.planes import convert, frame_of, planes_of
+from sfumato.stream.media.planes import Converter, frame_of, planes_of
 
 AUDIO_RATE = 48000
 LOSSLESS = {"qp": "0", "bf": "0"}
@@ -126,7 +126,7 @@ def fit(frame: Frame, pixels: PixelFormat) -> Frame:
     size_px = (frame.width_px, frame.height_px)
     picture = frame_of(frame.planes, frame.pixels, size_px)
     picture.colorspace = {"bt709": 1, "bt601": 6, "bt2020": 9}[frame.pixels.matrix]
-    converted = convert(picture, pixels, size_px)
+    converted = Converter().to_pixels(picture, pixels, size_px)
     return dataclasses.replace(frame, planes=planes_of(converted), pixels=pixels, keep=converted)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
-from collections.abc import Callable
+import socket
+import threading
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import av
@@ -16,9 +20,9 @@ from av.video.frame import VideoFrame
 
 from sfumato.stream.errors import SettingsError, SourceError
 from sfumato.stream.frame import Frame
-from sfumato.stream.media import open_source
+from sfumato.stream.media import open_sink, open_source, reader
 from sfumato.stream.media.normal import Normalizer
-from tests.media import make_clip, planes_for
+from tests.media import make_clip, planes_for, repaint_file
 
 B_FRAMES = {"qp": "0", "bf": "3"}
 
@@ -369,3 +373,52 @@ def test_files_are_let_go(tmp_path: Path) -> None:
         with pytest.raises(SourceError):
             open_source(clip, start_s=99)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """The address of a server for the files in `tmp_path`."""
+    handler = functools.partial(_Quiet, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def test_addresses_are_read(tmp_path: Path, served: str) -> None:
+    make_clip(tmp_path / "clip.mkv", audio_tracks=1)
+    with open_source(f"{served}/clip.mkv") as source:
+        frames = list(source.frames())
+    assert len(frames) == 8
+    assert sum(len(frame.side_packets) for frame in frames) + len(source.trailing_packets) > 10
+    with pytest.raises(SourceError, match="404"):
+        open_source(f"{served}/gone.mkv")
+
+
+def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "OPEN_TIMEOUT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(SourceError, match=r"no data within .* check the address"):
+            open_source(f"http://127.0.0.1:{port}/clip.mp4")
+
+
+def test_animated_gifs(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", frames=6)
+    repaint_file(clip, tmp_path / "clip.gif")
+    with open_source(tmp_path / "clip.gif") as source:
+        assert source.carried.rgb
+        frames = list(source.frames())
+        sink = open_sink(tmp_path / "out.mp4", like=source)
+        sink.abort()
+    assert [frame.pts * frame.time_base for frame in frames] == [
+        Fraction(number, 25) for number in range(6)
+    ]
+    assert (sink.pixels.chroma, sink.pixels.full_range) == ("420", False)

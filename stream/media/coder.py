@@ -18,7 +18,7 @@ from sfumato.stream.frame import Frame
 from sfumato.stream.media.colour import FULL, LIMITED, MATRIX_CODES, ColourTags, tags_for
 from sfumato.stream.media.encoders import HOMES, Choice
 from sfumato.stream.media.palette import Palette
-from sfumato.stream.media.planes import PLANAR, frame_of, to_rgb
+from sfumato.stream.media.planes import PLANAR, Converter, frame_of
 from sfumato.stream.media.source import Source
 from sfumato.stream.media.streams import useful_metadata
 from sfumato.stream.media.turn import Turn
@@ -58,6 +58,7 @@ class VideoCoder:
         self._durations: dict[int, int] = {}
         self._last_tick: int | None = None
         self._palette: Palette | None = None
+        self._convert = Converter()
         self._turn = None
         if like.carried.display_matrix and container.format.name not in TURNING_FORMATS:
             self._turn = Turn(like.carried.display_matrix)
@@ -163,9 +164,9 @@ class VideoCoder:
         picture = frame_of(planes, pixels, self.coded_size_px)
         if self._av_name == "pal8":
             self._palette = self._palette or Palette(self.coded_size_px)
-            return self._palette.reduce(to_rgb(picture, pixels))
+            return self._palette.reduce(self._convert.to_rgb(picture, pixels))
         if self._av_name not in PLANAR.values():
-            return to_rgb(picture, pixels, self._av_name)
+            return self._convert.to_rgb(picture, pixels, self._av_name)
         return picture
 
     def _stamp(self, picture: VideoFrame, frame: Frame) -> None:

@@ -14,7 +14,7 @@ from sfumato.stream.media.colour import (
     matrix_of,
     tags_of,
 )
-from sfumato.stream.media.planes import convert, has_alpha, layout_of, over_black, planes_of
+from sfumato.stream.media.planes import Converter, has_alpha, layout_of, planes_of
 
 
 class Normalizer:
@@ -34,6 +34,7 @@ class Normalizer:
         """A later picture had another size and was scaled to the first one's."""
         self._direct = self._layout.direct and first.colorspace != SMPTE_240M
         self._first = _properties(first)
+        self._convert = Converter()
 
     def planes(self, picture: VideoFrame) -> tuple[tuple[Plane, ...], VideoFrame]:
         """The picture's planes in :attr:`pixels`, and the frame that owns them."""
@@ -42,8 +43,8 @@ class Normalizer:
         if (picture.width, picture.height) != self.size_px:
             self.resized = True
         if is_rgb(picture) and has_alpha(picture):
-            picture = over_black(picture)
-        converted = convert(picture, self.pixels, self.size_px)
+            picture = self._convert.over_black(picture)
+        converted = self._convert.to_pixels(picture, self.pixels, self.size_px)
         return planes_of(converted), converted
 
     def _notes(self, first: VideoFrame) -> list[str]:

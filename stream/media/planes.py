@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 from av.video.format import VideoFormat
 from av.video.frame import VideoFrame
-from av.video.reformatter import Interpolation
-from numpy.typing import NDArray
+from av.video.reformatter import Interpolation, VideoReformatter
 
 from sfumato.kernels.formats import Matrix, PixelFormat
 from sfumato.stream.frame import Plane
@@ -37,6 +36,9 @@ SWSCALE_FLAGS = (
     | Interpolation.FULL_CHR_H_INP
 )
 """Rounding is exact and chroma is never sampled by halves: quality before speed, once per frame."""
+
+OPAQUE = 255
+"""Alpha of a pixel that hides what is behind it."""
 
 _DIRECT: dict[str, tuple[Chroma, int]] = {
     **{name: key for key, name in PLANAR.items()},
@@ -99,31 +101,50 @@ def planes_of(frame: VideoFrame) -> tuple[Plane, ...]:
     return tuple(views)
 
 
-def convert(frame: VideoFrame, pixels: PixelFormat, size_px: tuple[int, int]) -> VideoFrame:
-    """The frame in another format, size, matrix or range, by libswscale."""
-    source_matrix = None if is_rgb(frame) else _swscale_code(frame, pixels.matrix)
-    return frame.reformat(
-        *size_px,
-        format=PLANAR[pixels.chroma, pixels.bits],
-        src_colorspace=source_matrix,
-        dst_colorspace=SWSCALE_CODES[pixels.matrix],
-        src_color_range=FULL if is_rgb(frame) or is_full_range(frame) else LIMITED,
-        dst_color_range=FULL if pixels.full_range else LIMITED,
-        interpolation=SWSCALE_FLAGS,
-        threads=1,
-    )
+class Converter:
+    """Conversions by libswscale, whose state is kept from frame to frame: it is large."""
 
+    def __init__(self) -> None:
+        self._scaler = VideoReformatter()
+        self._to_rgb = VideoReformatter()
 
-def to_rgb(frame: VideoFrame, pixels: PixelFormat, name: str = "rgb24") -> VideoFrame:
-    """One of our frames as RGB of the given FFmpeg format."""
-    return frame.reformat(
-        format=name,
-        src_colorspace=SWSCALE_CODES[pixels.matrix],
-        src_color_range=FULL if pixels.full_range else LIMITED,
-        dst_color_range=FULL,
-        interpolation=SWSCALE_FLAGS,
-        threads=1,
-    )
+    def to_pixels(
+        self, frame: VideoFrame, pixels: PixelFormat, size_px: tuple[int, int]
+    ) -> VideoFrame:
+        """The frame in another format, size, matrix or range."""
+        rgb = is_rgb(frame)
+        return self._scaler.reformat(
+            frame,
+            *size_px,
+            format=PLANAR[pixels.chroma, pixels.bits],
+            src_colorspace=None if rgb else _swscale_code(frame, pixels.matrix),
+            dst_colorspace=SWSCALE_CODES[pixels.matrix],
+            src_color_range=FULL if rgb or is_full_range(frame) else LIMITED,
+            dst_color_range=FULL if pixels.full_range else LIMITED,
+            interpolation=SWSCALE_FLAGS,
+            threads=1,
+        )
+
+    def to_rgb(self, frame: VideoFrame, pixels: PixelFormat, name: str = "rgb24") -> VideoFrame:
+        """One of our frames as RGB of the given FFmpeg format."""
+        return self._to_rgb.reformat(
+            frame,
+            format=name,
+            src_colorspace=SWSCALE_CODES[pixels.matrix],
+            src_color_range=FULL if pixels.full_range else LIMITED,
+            dst_color_range=FULL,
+            interpolation=SWSCALE_FLAGS,
+            threads=1,
+        )
+
+    def over_black(self, frame: VideoFrame) -> VideoFrame:
+        """An RGB frame with its transparent parts painted over black."""
+        rgba = self._to_rgb.reformat(frame, format="rgba", threads=1).to_ndarray()
+        alpha = rgba[..., 3:].astype(np.uint16)
+        if alpha.min() == OPAQUE:
+            return frame
+        rgb = ((rgba[..., :3] * alpha + OPAQUE // 2) // OPAQUE).astype(np.uint8)
+        return VideoFrame.from_ndarray(rgb, format="rgb24")
 
 
 def frame_of(
@@ -144,16 +165,6 @@ def frame_of(
         rows[height:] = rows[height - 1]
     frame.color_range = FULL if pixels.full_range else LIMITED
     return frame
-
-
-def over_black(frame: VideoFrame) -> VideoFrame:
-    """An RGB frame with its transparent parts painted over black."""
-    rgba: NDArray[np.uint8] = (
-        frame.reformat(format="rgba").to_ndarray().astype(np.uint8, copy=False)
-    )
-    alpha = rgba[..., 3:].astype(np.uint16)
-    rgb = ((rgba[..., :3] * alpha + 127) // 255).astype(np.uint8)
-    return VideoFrame.from_ndarray(rgb, format="rgb24")
 
 
 def has_alpha(frame: VideoFrame) -> bool:

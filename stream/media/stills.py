@@ -22,7 +22,7 @@ from sfumato.stream.media.carried import Carried
 from sfumato.stream.media.encoders import crf_to_qscale
 from sfumato.stream.media.errors import plain, reading, writing
 from sfumato.stream.media.normal import Normalizer
-from sfumato.stream.media.planes import Chroma, frame_of, to_rgb
+from sfumato.stream.media.planes import Chroma, Converter, frame_of
 from sfumato.stream.media.sink import check_frame, check_target, is_pattern, partial_name
 from sfumato.stream.media.source import Source, numbered_images
 from sfumato.stream.media.turn import Turn, display_matrix
@@ -171,6 +171,7 @@ class ImageSink:
         matrix = like.carried.display_matrix
         self._turn = Turn(matrix) if matrix else None
         self._crf = JPEG_CRF if crf is None else crf
+        self._convert = Converter()
         self._encoder: VideoCodecContext | None = None
         self._hidden: list[tuple[Path, Path]] = []
 
@@ -240,7 +241,7 @@ class ImageSink:
         picture = frame_of(planes, pixels, size_px)
         rgb = RGB_FORMATS.get(self.path.suffix.lower())
         if rgb is not None:
-            picture = to_rgb(picture, pixels, rgb[1])
+            picture = self._convert.to_rgb(picture, pixels, rgb[1])
         picture.pts = self.frames_written
         if self._encoder is None:
             self._encoder = _open_encoder(self.path.suffix.lower(), picture, self._crf)

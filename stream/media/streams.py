@@ -68,7 +68,8 @@ def is_cover(stream: Stream) -> bool:
 
 
 def side_streams(container: InputContainer, video: VideoStream) -> tuple[Stream, ...]:
-    """The streams to copy: all but films and the tracks in which MP4 keeps chapter titles."""
+    """The streams to copy: all but films, and the tracks in which MP4 keeps chapter titles and the
+    time code, which its muxer makes anew from metadata."""
     chapters = bool(container.chapters())
     return tuple(
         stream
@@ -76,6 +77,7 @@ def side_streams(container: InputContainer, video: VideoStream) -> tuple[Stream,
         if stream.index != video.index
         and (stream.type != "video" or is_cover(stream))
         and not (chapters and stream.discard == Discard.all)
+        and not (stream.type == "data" and "timecode" in stream.metadata)
     )
 
 
@@ -109,7 +111,9 @@ class StreamCopy:
         """Streams that the container took."""
         self._container = container
         self._format = container.format.name
+        # Keyed by the source's stream index, which its packets know even when it is closed.
         self._targets: dict[int, Stream] = {}
+        self._has_delay: set[int] = set()
         self._covers: list[tuple[Stream, bytes]] = []
         self._last_dts: dict[int, int] = {}
         self._refused: list[str] = []
@@ -119,6 +123,8 @@ class StreamCopy:
                 self._add_cover(stream, carried.covers.get(stream.index, b""))
             elif takes_stream(self._format, stream):
                 self._targets[stream.index] = self._add(stream)
+                if "matroska" in stream.container.format.name:
+                    self._has_delay.add(stream.index)
             else:
                 self._refused.append(describe(stream))
 
@@ -135,7 +141,7 @@ class StreamCopy:
     def mux(self, packets: tuple[Packet[Any], ...]) -> None:
         """Write packets that rode on a frame; those of refused streams are dropped."""
         for packet in packets:
-            target = self._targets.get(packet.stream.index)
+            target = self._targets.get(packet.stream_index)
             if target is not None and not self._is_preroll(packet):
                 self._mux_one(packet, target)
 
@@ -172,12 +178,12 @@ class StreamCopy:
         """Whether a packet lies before time 0, in a container that knows no such time.
 
         It holds samples that decoders throw away (the 1024 with which AAC begins). Kept, it would
-        make the muxer move every stream by its length.
+        make the muxer move every stream by its length, unless the stream comes with a codec delay.
         """
         if self._format not in ("matroska", "webm") or packet.pts is None:
             return False
-        if "matroska" in packet.stream.container.format.name:
-            return False  # it comes with a codec delay, which the muxer takes over
+        if packet.stream_index in self._has_delay:
+            return False
         return packet.pts < 0 and packet.pts + (packet.duration or 0) <= 0
 
     def _mux_one(self, packet: Packet[Any], target: Stream) -> None:
@@ -198,12 +204,12 @@ def takes_stream(format_name: str, stream: Stream) -> bool:
     """Whether a container format can hold a copy of the stream, found out by trying."""
     if stream.type == "attachment" and format_name != "matroska":
         return False  # other muxers accept such a stream and drop it
-    with av.open(BytesIO(), "w", format=format_name) as trial:
-        try:
+    try:
+        with av.open(BytesIO(), "w", format=format_name) as trial:
             trial.add_stream_from_template(stream, opaque=True)
             trial.start_encoding()
-        except (FFmpegError, ValueError, NotImplementedError):
-            return False
+    except (FFmpegError, ValueError, NotImplementedError):
+        return False
     return True
 
 
