@@ -49,7 +49,9 @@ def start_up_s(clip: Path, style: str = "toon", repeats: int = REPEATS) -> dict[
         one = ["run", str(clip), "-o", target, "--style", style, "--duration", "0.04"]
         commands = {"help": ["--help"], "one frame": [*one, "--overwrite", "--quiet"]}
         return {
-            name: median(_seconds([sys.executable, "-m", "sfumato", *words]) for _ in range(repeats))
+            name: median(
+                _seconds([sys.executable, "-m", "sfumato", *words]) for _ in range(repeats)
+            )
             for name, words in commands.items()
         }
 

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Self
 
 from sfumato.kernels.formats import PixelFormat
@@ -75,6 +76,7 @@ class Pipeline:
             self._closing = stack.pop_all()
         self._smoother = Smoother(settings.smooth)
         self._cuts = CutDetector()
+        self._recode = cache(Recode)
         self._describe(spec, choice, session.provider)
 
     def __enter__(self) -> Self:
@@ -170,6 +172,5 @@ class Pipeline:
 
         source = original.planes
         if original.pixels != painting.pixels:
-            source = Recode(original.pixels, painting.pixels)(original)
-        for plane, painted in zip(source, painting.planes, strict=True):
-            mix(plane, painted, self._settings.strength)
+            source = self._recode(original.pixels, painting.pixels)(original)
+        mix(source, painting.planes, self._settings.strength, painting.planes)

@@ -59,9 +59,7 @@ def test_any_two_tile_plans_give_identical_frames(
 def test_feathered_tiles_stay_near_the_exact_picture(style: str) -> None:
     given = pictures(1, 200, 300)
     exact = next(sfumato.paint(given, style=style, tile_px=(128, 128), smooth=0))
-    feathered = next(
-        sfumato.paint(given, style=style, tile_px=(128, 128), overlap_px=8, smooth=0)
-    )
+    feathered = next(sfumato.paint(given, style=style, tile_px=(128, 128), overlap_px=8, smooth=0))
     difference = np.abs(exact.astype(int) - feathered)
     assert 0 < difference.mean() < 12
     assert np.median(difference) <= 1  # away from the overlaps nothing changes

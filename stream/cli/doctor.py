@@ -32,11 +32,11 @@ def doctor(as_json: bool) -> None:
 def machine() -> dict[str, Any]:
     """The facts, by name."""
     import av
-    import onnxruntime
     import psutil
 
     from sfumato.models.catalog import list_styles
     from sfumato.models.cores import cpu_flags, cpu_name, has_vnni, usable_cores
+    from sfumato.models.providers import available_providers
 
     flags = cpu_flags()
     return {
@@ -45,7 +45,7 @@ def machine() -> dict[str, Any]:
         "int8 at full speed": has_vnni(),
         "cores": f"{usable_cores()} usable of {os.cpu_count()}",
         "memory": f"{psutil.virtual_memory().available / 2**30:.1f} GiB available",
-        "providers": onnxruntime.get_available_providers(),
+        "providers": available_providers(),
         "encoders": [name for name in _ENCODERS if name in av.codecs_available],
         "styles": [style.name for style in list_styles()],
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
