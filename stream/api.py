@@ -143,7 +143,7 @@ def paint(
     ``source`` is whatever :func:`stylize` takes, or an iterable of RGB arrays of one size. Close
     the generator to stop early. Raises what :func:`stylize` raises.
     """
-    settings = PaintSettings(**options)  # type: ignore[arg-type]
+    settings = PaintSettings(**options)
     with ExitStack() as stack:
         opened = _opened(source, stack)
         pixels = replace(opened.info.pixels, chroma="444")

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.networks import save_cell_net, save_float_net
 
 import sfumato
+from tests.networks import save_cell_net, save_float_net
 
 RNG = np.random.default_rng(7)
 
@@ -137,9 +137,9 @@ def test_bad_arrays_are_named(given: list[NDArray[np.uint8]], message: str) -> N
 )
 def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
     with pytest.raises(sfumato.SettingsError, match=message):
-        next(sfumato.paint(pictures(1), style="identity", **options))  # type: ignore[misc,arg-type]
+        next(sfumato.paint(pictures(1), style="identity", **options))  # type: ignore[arg-type]
 
 
 def test_unknown_style_names_those_there_are() -> None:
-    with pytest.raises(sfumato.StyleError, match="'tune'.*toon.*identity|'tune'.*identity.*toon"):
+    with pytest.raises(sfumato.StyleError, match=r"'tune'.*identity.*toon"):
         next(sfumato.paint(pictures(1), style="tune"))

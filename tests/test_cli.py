@@ -21,12 +21,16 @@ ROOT = Path(__file__).parent.parent
 
 def sfumato(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "sfumato", *words], capture_output=True, text=True, cwd=cwd
+        [sys.executable, "-m", "sfumato", *words],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
     )
 
 
 def commands(group: click.Group, path: str = "") -> dict[str, click.Command]:
-    found = {}
+    found: dict[str, click.Command] = {}
     for name, command in group.commands.items():
         words = f"{path} {name}".strip()
         if isinstance(command, click.Group):

@@ -9,9 +9,9 @@ from typing import Any
 import av
 import numpy as np
 import pytest
-from tests.media import make_clip, pictures, times
 
 import sfumato
+from tests.media import make_clip, pictures, times
 
 BT709, BT601 = 1, 6
 LIMITED, FULL = 1, 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,7 +29,7 @@ def test_exact_spans_give_every_pixel_once_with_its_halo(
         assert span.origin % 4 == 0
         assert span.origin <= span.start - radius
         assert span.stop + radius <= span.origin + tile
-    for left, right in zip(spans, spans[1:], strict=False):
+    for left, right in pairwise(spans):
         assert left.stop == right.start and right.start % 4 == 0
 
 
