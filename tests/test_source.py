@@ -375,6 +375,19 @@ def test_files_are_let_go(tmp_path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+def test_captions_in_the_picture_are_reported(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.h264", frames=4, options={"qp": "0", "bf": "0"})
+    data = clip.read_bytes()
+    # A supplemental message with one pair of caption bytes (ATSC A/53 part 4, table 6.7).
+    captions = bytes.fromhex("b500314741393403 41ff fc9420 ff")
+    message = b"\0\0\0\1\x06\x04" + bytes([len(captions)]) + captions + b"\x80"
+    slices = data.index(b"\0\0\1\x65")
+    clip.write_bytes(data[:slices] + message + data[slices:])
+    with open_source(clip) as source:
+        assert len(list(source.frames())) == 4
+        assert source.warnings == ["closed captions inside the picture are not copied"]
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[str]:
     """The address of a server for the files in `tmp_path`."""
@@ -388,7 +401,7 @@ def served(tmp_path: Path) -> Iterator[str]:
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""
 
 

@@ -126,7 +126,7 @@ def test_a_damaged_or_larger_picture_in_a_sequence(tmp_path: Path) -> None:
         assert source.skipped == 1
         assert source.warnings == [
             "1 damaged pictures were skipped",
-            "pictures of other sizes were scaled to 32x24",
+            "the picture changes size on the way; scaled to 32x24",
         ]
     with (
         open_source(tmp_path / "in_%d.png", strict=True) as source,
@@ -206,3 +206,14 @@ def test_a_file_named_like_a_pattern(tmp_path: Path) -> None:
     image = write_image(tmp_path / "100%d [1].png", colours(16, 16))
     with open_source(image) as source:
         assert len(list(source.frames())) == 1
+
+
+def test_transparency_is_reported(tmp_path: Path) -> None:
+    rgba = np.full((16, 16, 4), 255, np.uint8)
+    assert cv2.imwrite(str(tmp_path / "opaque.png"), rgba)
+    assert repaint_file(tmp_path / "opaque.png", tmp_path / "out.png") == ([], [])
+    rgba[:8, :, 3] = 0
+    assert cv2.imwrite(str(tmp_path / "half.png"), rgba)
+    warnings, _ = repaint_file(tmp_path / "half.png", tmp_path / "half_out.png")
+    assert warnings == ["transparent parts are painted over black"]
+    assert read_image(tmp_path / "half_out.png")[0, 0].tolist() == [0, 0, 0]

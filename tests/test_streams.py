@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from pathlib import Path
 
@@ -199,3 +200,20 @@ def test_packets_with_falling_times_do_not_stop_the_job(tmp_path: Path) -> None:
                 packet.pts = packet.dts = 3
             sink.write(frame)
     assert len(times(tmp_path / "out.mp4")) == 25
+
+
+def test_joined_recordings_run_on(tmp_path: Path) -> None:
+    """Two recordings of one tuner in a row: each has a clock that begins anew."""
+    for name in ("first.ts", "second.ts"):
+        make_clip(tmp_path / name, frames=50, audio_tracks=1, size_px=(32, 32), options={"bf": "2"})
+    both = tmp_path / "both.ts"
+    both.write_bytes((tmp_path / "first.ts").read_bytes() + (tmp_path / "second.ts").read_bytes())
+    warnings, _ = repaint_file(both, tmp_path / "out.mp4")
+    assert any("times run on across 1 seams" in warning for warning in warnings)
+    video, audio = times(tmp_path / "out.mp4"), times(tmp_path / "out.mp4", "audio")
+    assert len(video) >= 98
+    for kind in (video, audio):
+        gaps = [float(late - early) for early, late in itertools.pairwise(kind)]
+        assert max(gaps) < 0.2
+        assert sum(gap < 0.005 for gap in gaps) <= 2  # sound before the seam and after it overlaps
+    assert abs(video[-1] - audio[-1]) < 0.2

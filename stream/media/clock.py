@@ -8,6 +8,43 @@ from typing import Any
 
 from av import Packet
 
+SEAM_S = Fraction(1, 2)
+"""Packets never fall back by so much but where another recording begins."""
+
+
+class Timeline:
+    """Times that go on across seams, where recordings with clocks of their own were joined."""
+
+    def __init__(self) -> None:
+        self.seams = 0
+        self._offset_s = self._offset_before_s = Fraction(0)
+        self._last_s: dict[int, Fraction] = {}
+
+    def straighten(self, packet: Packet[Any]) -> None:
+        """Shift a packet of a later recording to where the one before it ended."""
+        ticks = packet.dts if packet.dts is not None else packet.pts
+        if ticks is None:
+            return
+        time_s = ticks * packet.time_base
+        last_s = self._last_s.get(packet.stream_index)
+        offset_s = self._offset_for(time_s, last_s)
+        if last_s is not None and time_s + offset_s < last_s - SEAM_S:
+            self.seams += 1
+            step_s = (packet.duration or 0) * packet.time_base
+            self._offset_before_s, self._offset_s = offset_s, last_s + step_s - time_s
+            offset_s = self._offset_s
+        self._last_s[packet.stream_index] = time_s + offset_s
+        if shift := round(offset_s / packet.time_base):
+            packet.pts = None if packet.pts is None else packet.pts + shift
+            packet.dts = None if packet.dts is None else packet.dts + shift
+
+    def _offset_for(self, time_s: Fraction, last_s: Fraction | None) -> Fraction:
+        """Streams pass a seam one after the other: the offset that leads on from `last_s`."""
+        if last_s is None:
+            return self._offset_s
+        both = (self._offset_s, self._offset_before_s)
+        return min(both, key=lambda offset_s: abs(time_s + offset_s - last_s))
+
 
 @dataclass(slots=True)
 class Cut:

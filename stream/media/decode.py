@@ -14,6 +14,7 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from sfumato.stream.errors import SourceError
+from sfumato.stream.media.clock import Timeline
 from sfumato.stream.media.errors import plain
 
 MAX_FAILURES = 100
@@ -43,6 +44,7 @@ class Decoder:
         """Packets of the other streams met so far; whoever uses them takes them out."""
         self.covers: dict[int, bytes] = {}
         """Attached pictures by stream index; containers deliver them before anything else."""
+        self.timeline = Timeline()
         self._container = container
         self._video = video
         self._streams = (video, *side)
@@ -50,6 +52,7 @@ class Decoder:
 
     def pictures(self) -> Iterator[VideoFrame]:
         """All pictures from the container's present position on, in order of presentation."""
+        self.timeline = Timeline()
         failures = 0
         for packet in self._video_packets():
             try:
@@ -79,6 +82,7 @@ class Decoder:
                     # The end is marked by packets without content; an empty dts marks nothing.
                     if packet.size > 0:
                         failures = 0
+                        self.timeline.straighten(packet)
                         yield packet
                 return
             except InvalidDataError as error:

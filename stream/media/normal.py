@@ -7,8 +7,8 @@ from av.video.frame import VideoFrame
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.frame import Plane
 from sfumato.stream.media.colour import (
+    HD_LINES,
     SMPTE_240M,
-    guess_matrix,
     is_full_range,
     is_rgb,
     matrix_of,
@@ -30,8 +30,7 @@ class Normalizer:
         self.tags = tags_of(first, matrix, full_range=full_range)
         self.size_px = (first.width, first.height)
         self.notes = tuple(self._notes(first))
-        self.resized = False
-        """A later picture had another size and was scaled to the first one's."""
+        self._resized = self._transparent = False
         self._direct = self._layout.direct and first.colorspace != SMPTE_240M
         self._first = _properties(first)
         self._convert = Converter()
@@ -41,11 +40,23 @@ class Normalizer:
         if self._direct and _properties(picture) == self._first:
             return planes_of(picture), picture
         if (picture.width, picture.height) != self.size_px:
-            self.resized = True
+            self._resized = True
         if is_rgb(picture) and has_alpha(picture):
-            picture = self._convert.over_black(picture)
+            opaque = self._convert.over_black(picture)
+            self._transparent |= opaque is not picture
+            picture = opaque
         converted = self._convert.to_pixels(picture, self.pixels, self.size_px)
         return planes_of(converted), converted
+
+    def warnings(self) -> list[str]:
+        """What was done to some pictures on the way, one sentence each."""
+        said = []
+        if self._resized:
+            size = "x".join(map(str, self.size_px))
+            said.append(f"the picture changes size on the way; scaled to {size}")
+        if self._transparent:
+            said.append("transparent parts are painted over black")
+        return said
 
     def _notes(self, first: VideoFrame) -> list[str]:
         notes = []
@@ -53,9 +64,12 @@ class Normalizer:
         if bits > 10:
             notes.append(f"{bits} bit {first.format.name} is read at 10 bit")
         if self.guessed and self.pixels.chroma != "grey":
+            hd = self.pixels.matrix == "bt709"
+            lines = f"{HD_LINES} lines and more" if hd else f"fewer than {HD_LINES} lines"
             name = self.pixels.matrix.replace("bt", "BT.")
-            lines = "720 lines or more" if guess_matrix(first.height) == "bt709" else "few lines"
-            notes.append(f"no colour matrix is tagged: {name} taken, as for {lines}")
+            notes.append(f"no colour matrix is tagged: {name} taken, as usual for {lines}")
+        if has_alpha(first) and not self.rgb:
+            notes.append("transparency is left out")
         if first.interlaced_frame:
             notes.append("the video is interlaced and is painted as it is")
         return notes

@@ -29,6 +29,9 @@ from sfumato.stream.media.turn import display_matrix
 INTERLEAVE_S = 10
 """How far apart in a file packets of the same moment may lie (FFmpeg's max_interleave_delta)."""
 
+LOOK_FOR_CAPTIONS = 250
+"""Pictures that are searched for closed captions: ten seconds of television."""
+
 MICROSECOND = Fraction(1, 1_000_000)
 """FFmpeg's AV_TIME_BASE."""
 
@@ -49,6 +52,8 @@ class VideoReader:
         self.warnings: list[str] = []
         self.trailing_packets: tuple[Packet[Any], ...] = ()
         self._strict = strict
+        self._looked = 0
+        self._captions = False
         self._container = _open(name, self.name)
         try:
             with reading(self.name):
@@ -210,6 +215,9 @@ class VideoReader:
                 self._decoder.side_packets.append(packet)
 
     def _frame(self, picture: VideoFrame, pts: int) -> Frame:
+        if self._looked < LOOK_FOR_CAPTIONS:
+            self._looked += 1
+            self._captions |= _has_captions(picture)
         planes, owner = self._normal.planes(picture)
         return Frame(
             planes=planes,
@@ -273,9 +281,11 @@ class VideoReader:
             self.warnings.append("the end of the file is damaged beyond reading")
         if self._clock.repaired:
             self.warnings.append(f"{self._clock.repaired} timestamps did not rise and were moved")
-        if self._normal.resized:
-            size = f"{self.info.width_px}x{self.info.height_px}"
-            self.warnings.append(f"the picture changes size on the way; scaled to {size}")
+        if seams := self._decoder.timeline.seams:
+            self.warnings.append(f"recordings were joined: times run on across {seams} seams")
+        self.warnings += self._normal.warnings()
+        if self._captions:
+            self.warnings.append("closed captions inside the picture are not copied")
         promised = self._video.frames
         if self._cut == Cut() and self._decoder.packets_read < promised:
             self.warnings.append(
@@ -288,3 +298,10 @@ def _open(name: str, label: str) -> InputContainer:
     timeout = (OPEN_TIMEOUT_S, READ_TIMEOUT_S) if "://" in name else None
     with reading(label):
         return av.open(name, "r", metadata_errors="replace", timeout=timeout)
+
+
+def _has_captions(picture: VideoFrame) -> bool:
+    try:
+        return picture.side_data.get("A53_CC") is not None
+    except ValueError:
+        return False  # PyAV trips over kinds of side data that it does not know

@@ -98,9 +98,7 @@ class ImageSequence:
             )
         if self.skipped:
             self.warnings.append(f"{self.skipped} damaged pictures were skipped")
-        if self._normal.resized:
-            size = f"{self.info.width_px}x{self.info.height_px}"
-            self.warnings.append(f"pictures of other sizes were scaled to {size}")
+        self.warnings += self._normal.warnings()
 
     def close(self) -> None:
         """See :class:`~sfumato.stream.media.source.Source`. Each file is closed once read."""
