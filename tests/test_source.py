@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import os
 import socket
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import av
 import numpy as np
+import psutil
 import pytest
 from av.stream import Disposition
 from av.video.frame import VideoFrame
@@ -435,3 +437,23 @@ def test_animated_gifs(tmp_path: Path) -> None:
         Fraction(number, 25) for number in range(6)
     ]
     assert (sink.pixels.chroma, sink.pixels.full_range) == ("420", False)
+
+
+def test_frames_are_let_go(tmp_path: Path) -> None:
+    """No frame waits for the garbage collection: an hour of video has a hundred thousand."""
+    clip = make_clip(
+        tmp_path / "clip.mkv", frames=60, codec="rawvideo", size_px=(640, 480), options={}
+    )
+    process = psutil.Process()
+    gc.collect()
+    gc.disable()
+    try:
+        sizes = []
+        for _ in range(3):
+            with open_source(clip) as source:
+                for _frame in source.frames():
+                    pass
+            sizes.append(process.memory_info().rss)
+    finally:
+        gc.enable()
+    assert sizes[2] - sizes[0] < 10e6  # all frames of a run take 28 MB

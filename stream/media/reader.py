@@ -23,14 +23,14 @@ from sfumato.stream.media.colour import refuse_hdr
 from sfumato.stream.media.decode import Decoder
 from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
 from sfumato.stream.media.normal import Normalizer
+from sfumato.stream.media.side_data import display_matrix, has_captions
 from sfumato.stream.media.streams import choose_video, side_streams
-from sfumato.stream.media.turn import display_matrix
 
 INTERLEAVE_S = 10
 """How far apart in a file packets of the same moment may lie (FFmpeg's max_interleave_delta)."""
 
-LOOK_FOR_CAPTIONS = 250
-"""Pictures that are searched for closed captions: ten seconds of television."""
+LOOK_FOR_CAPTIONS = (0, 12)
+"""Which pictures are searched for closed captions: television has them in every one."""
 
 MICROSECOND = Fraction(1, 1_000_000)
 """FFmpeg's AV_TIME_BASE."""
@@ -52,7 +52,7 @@ class VideoReader:
         self.warnings: list[str] = []
         self.trailing_packets: tuple[Packet[Any], ...] = ()
         self._strict = strict
-        self._looked = 0
+        self._delivered = 0
         self._captions = False
         self._container = _open(name, self.name)
         try:
@@ -215,9 +215,9 @@ class VideoReader:
                 self._decoder.side_packets.append(packet)
 
     def _frame(self, picture: VideoFrame, pts: int) -> Frame:
-        if self._looked < LOOK_FOR_CAPTIONS:
-            self._looked += 1
-            self._captions |= _has_captions(picture)
+        if self._delivered in LOOK_FOR_CAPTIONS:
+            self._captions |= has_captions(picture)
+        self._delivered += 1
         planes, owner = self._normal.planes(picture)
         return Frame(
             planes=planes,
@@ -298,10 +298,3 @@ def _open(name: str, label: str) -> InputContainer:
     timeout = (OPEN_TIMEOUT_S, READ_TIMEOUT_S) if "://" in name else None
     with reading(label):
         return av.open(name, "r", metadata_errors="replace", timeout=timeout)
-
-
-def _has_captions(picture: VideoFrame) -> bool:
-    try:
-        return picture.side_data.get("A53_CC") is not None
-    except ValueError:
-        return False  # PyAV trips over kinds of side data that it does not know

@@ -23,9 +23,10 @@ from sfumato.stream.media.encoders import crf_to_qscale
 from sfumato.stream.media.errors import plain, reading, writing
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.planes import Chroma, Converter, frame_of
+from sfumato.stream.media.side_data import display_matrix
 from sfumato.stream.media.sink import check_frame, check_target, is_pattern, partial_name
 from sfumato.stream.media.source import Source, numbered_images
-from sfumato.stream.media.turn import Turn, display_matrix
+from sfumato.stream.media.turn import Turn
 
 WEBP_BEST, WEBP_RANGE = 100, 80
 JPEG_CRF = 14

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 
 import numpy as np
-from av.buffer import Buffer
-from av.video.frame import VideoFrame
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.frame import Plane
@@ -56,25 +53,3 @@ class Turn:
 def _doubled(plane: Plane, width: int) -> Plane:
     doubled: Plane = np.repeat(plane, 2, axis=1)  # type: ignore[assignment]
     return doubled[:, :width]
-
-
-def display_matrix(picture: VideoFrame) -> tuple[int, ...]:
-    """How to turn a picture before showing it: nine numbers in 16.16 and 2.30 fixed point, as
-    FFmpeg's display matrix has them; () for an upright picture."""
-    try:
-        data = picture.side_data.get("DISPLAYMATRIX")
-    except ValueError:
-        # PyAV trips over kinds it does not know, such as Exif; the angle can still be had.
-        return _quarter_turns(round(picture.rotation / 90))
-    if not isinstance(data, Buffer):
-        return ()
-    matrix = struct.unpack("9i", bytes(data)[:36])
-    upright = matrix[:2] == (ONE, 0) and matrix[3:5] == (0, ONE)
-    return () if upright else matrix
-
-
-def _quarter_turns(count: int) -> tuple[int, ...]:
-    """The display matrix of so many quarter turns counterclockwise."""
-    cosine = (ONE, 0, -ONE, 0)[count % 4]
-    sine = (0, ONE, 0, -ONE)[count % 4]
-    return () if cosine == ONE else (cosine, -sine, 0, sine, cosine, 0, 0, 0, 1 << 30)
