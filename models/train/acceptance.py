@@ -25,6 +25,7 @@ class Painted:
         options.log_severity_level = 3
         providers = ["CPUExecutionProvider"]
         self._session = ort.InferenceSession(model, options, providers=providers)
+        self._input = self._session.get_inputs()[0].name
         self._spec = spec
 
     def __call__(self, picture: Codes) -> Codes:
@@ -36,7 +37,7 @@ class Painted:
         if spec.grain_seed is not None:
             grain = _grain(spec.grain_seed, padded.shape[:2], -halo)
             padded = np.concatenate([padded, grain[..., None]], axis=2)
-        (painted,) = self._session.run(None, {"image": to_cells(padded, cell)})
+        (painted,) = self._session.run(None, {self._input: to_cells(padded, cell)})
         return from_cells(painted, cell)[halo : halo + height, halo : halo + width]
 
 

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.models.errors import ModelError
 from sfumato.models.train.render import Image
 
 SHORT_SIDE_PX = 720
@@ -20,7 +21,7 @@ Codes = NDArray[np.uint8]
 """A picture, uint8 RGB (h, w, 3)."""
 
 
-class ContentError(ValueError):
+class ContentError(ModelError):
     """A folder or a picture that cannot be trained on."""
 
 

@@ -15,12 +15,10 @@ from torch.nn import functional
 
 from sfumato.models.grain import GRAIN_PX
 from sfumato.models.train.content import Codes, Pair
-from sfumato.models.train.network import CELL, Painter, Shape
+from sfumato.models.train.network import CELL, Painter
 
-DETAIL_WEIGHT = 5.0
-
-Flats = Callable[[Tensor], Tensor]
-"""What the style makes of even colours: (n, 3) → (n, 3), 0…1."""
+Objective = Callable[[Painter, Tensor, Tensor], Tensor]
+"""Loss of a painter on a batch: its input cells and the wanted picture (n, 3, h, w), 0…1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +30,6 @@ class Schedule:
     """The last share of the steps runs with fake quantization."""
     batch: int = 2
     crop_px: int = 208
-    flats: int = 8
-    """Even patches beside each batch, for styles that say what becomes of them."""
     rate: float = 5e-3
     noise_codes: float = 4.0
     """Largest standard deviation of the noise on the input; the target stays clean."""
@@ -88,12 +84,15 @@ def fit(
     painter: Painter,
     sampler: Sampler,
     schedule: Schedule,
-    flats: Flats | None,
+    objective: Objective,
     *,
     progress: Callable[[int, float], None] = lambda step, loss: None,
     checkpoint: Path | None = None,
 ) -> Painter:
-    """Train in place and return ``painter``, rounding to INT8 from the last part on."""
+    """Train in place and return ``painter``, rounding to INT8 from the last part on.
+
+    The state is kept in ``checkpoint`` every thousand steps; a file that is there is gone on from.
+    """
     torch.manual_seed(schedule.seed)
     rounding_from = round(schedule.steps * (1 - schedule.rounded_share))
     optimizer = _optimizer(painter, schedule)
@@ -106,9 +105,7 @@ def fit(
             painter.start_rounding(cells)
         for group in optimizer.param_groups:
             group["lr"] = group["share"] * _rate(step, schedule)
-        loss = picture_loss(painter(cells), wanted, painter.shape)
-        if flats is not None and schedule.flats:
-            loss = loss + flat_loss(painter, flats, schedule.flats)
+        loss = objective(painter, cells, wanted)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(painter.parameters(), 1.0)
@@ -131,39 +128,6 @@ class Progress:
     def update(self, step: int, loss: float) -> None:
         self.loss = loss if self.step == 0 else 0.99 * self.loss + 0.01 * loss
         self.step = step + 1
-
-
-def picture_loss(painted: Tensor, wanted: Tensor, shape: Shape) -> Tensor:
-    """L1 of pixels, of their differences and of 4 × 4 means, away from the padded border.
-
-    Lines and edges count more: where few pixels are dark, the best guess in L1 is "no line".
-    """
-    margin = min(shape.radius_px, 16)
-    image = functional.pixel_shuffle(painted, CELL)
-    around = functional.avg_pool2d(wanted, 9, 1, 4, count_include_pad=False)
-    weight = 1 + DETAIL_WEIGHT * (wanted - around).abs().mean(dim=1, keepdim=True)
-    image, wanted, weight = (
-        p[..., margin:-margin, margin:-margin] for p in (image, wanted, weight)
-    )
-    error = image - wanted
-    loss = (weight * error.abs()).mean() + 0.5 * functional.avg_pool2d(error, 4).abs().mean()
-    for axis in (2, 3):
-        edge = weight.narrow(axis, 1, weight.shape[axis] - 1)
-        loss = loss + (edge * error.diff(dim=axis).abs()).mean()
-    return loss
-
-
-def flat_loss(painter: Painter, flats: Flats, count: int) -> Tensor:
-    """Even patches must come out in the right colour, and even within the cell."""
-    colours = torch.round(torch.rand(count, 3) * 255) / 255
-    colours[: count // 4] = colours[: count // 4, :1]  # greys
-    side = 2 * painter.shape.radius_px // CELL + 1
-    cells = colours.repeat_interleave(CELL**2, dim=1)[..., None, None].expand(-1, -1, side, side)
-    middle = painter(cells)[:, :, side // 2, side // 2].view(count, 3, CELL**2)
-    mean = middle.mean(dim=2, keepdim=True)
-    wrong = (mean[..., 0] - flats(colours)).abs().mean()
-    uneven = (middle - mean).abs().mean() + (middle - mean).abs().amax(dim=2).mean()
-    return 0.3 * wrong + 1.0 * uneven
 
 
 def _rate(step: int, schedule: Schedule) -> float:

@@ -20,10 +20,10 @@ GRAIN = CELL**2
 class Shape:
     """Size of a :class:`Painter`; channel counts are multiples of 16 (the kernels' width)."""
 
-    width: int = 48
+    width: int = 64
     narrow: int = 32
-    blocks: int = 4
-    stem: int = 3
+    blocks: int = 3
+    stem: int = 1
     head: int = 1
     """Kernels of the first and the last convolution, in cells."""
     grain: bool = False

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from sfumato.models.errors import ModelError
 from sfumato.models.train import oil, toon, ukiyoe
-from sfumato.models.train.fit import Flats, Schedule
+from sfumato.models.train.content import read_picture
+from sfumato.models.train.fit import Objective, Schedule
+from sfumato.models.train.losses import regression
 from sfumato.models.train.network import Shape
+from sfumato.models.train.perceptual import PaintingLoss, load_judge
 from sfumato.models.train.render import Image
+
+PAINTING_PX = 512
+"""Short side at which a painting is looked at: its strokes should be as wide as the style's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +29,36 @@ class Recipe:
     name: str
     summary: str
     render: Callable[[Image], Image]
+    """Makes the pictures to learn from."""
     renderer: str
     """Name of the renderer: styles that share one share its pictures."""
-    shape: Shape
-    schedule: Schedule
-    flats: Flats | None = None
-    """What becomes of even colours; None for styles with a texture of their own."""
+    objective: Callable[[], Objective]
+    shape: Shape = field(default_factory=Shape)
+    schedule: Schedule = field(default_factory=Schedule)
     grain_seed: int | None = None
+    textured: bool = False
+
+
+def find(name: str) -> Recipe:
+    """A recipe by name; raises :class:`ModelError` with the names there are."""
+    if name not in RECIPES:
+        raise ModelError(f"no recipe is called {name!r}; there are: {', '.join(RECIPES)}")
+    return RECIPES[name]
+
+
+def of_painting(path: Path) -> Recipe:
+    """Paint in the manner of the picture in ``path``; needs the extra ``[perceptual]``."""
+    painting = read_picture(path, PAINTING_PX)
+    return Recipe(
+        name=path.stem,
+        summary=f"in the manner of {path.name}",
+        render=lambda image: image,
+        renderer="content",
+        objective=lambda: PaintingLoss(painting, load_judge()),
+        shape=Shape(blocks=5),
+        schedule=Schedule(steps=12_000, crop_px=256, rate=2e-3),
+        textured=True,
+    )
 
 
 def _toon_flats(colours: Tensor) -> Tensor:
@@ -42,36 +73,40 @@ RECIPES = {
             summary="cartoon: flat lifted colours and clean dark lines",
             render=toon.render,
             renderer="toon",
-            shape=Shape(stem=1, blocks=4),
-            schedule=Schedule(steps=14_000, flats=12),
-            flats=_toon_flats,
+            shape=Shape(width=64, blocks=3),
+            schedule=Schedule(steps=16_000),
+            objective=lambda: regression(_toon_flats),
         ),
         Recipe(
             name="toon-fast",
             summary="the cartoon at two thirds of the work, lines a little softer",
             render=toon.render,
             renderer="toon",
-            shape=Shape(stem=1, blocks=3, narrow=32),
-            schedule=Schedule(steps=8_000, flats=12),
-            flats=_toon_flats,
+            shape=Shape(width=64, blocks=2),
+            schedule=Schedule(steps=8_000),
+            objective=lambda: regression(_toon_flats),
         ),
         Recipe(
             name="oil",
             summary="oil paint: strokes along the forms, the colours of The Starry Night",
             render=oil.render,
             renderer="oil",
-            shape=Shape(stem=3, blocks=6, grain=True),
+            shape=Shape(width=64, blocks=6, grain=True),
             schedule=Schedule(steps=10_000),
+            objective=regression,
             grain_seed=oil.GRAIN_SEED,
+            textured=True,
         ),
         Recipe(
             name="ukiyoe",
             summary="woodblock print: flat inks, indigo lines, paper, as in The Great Wave",
             render=ukiyoe.render,
             renderer="ukiyoe",
-            shape=Shape(stem=1, blocks=5, grain=True),
+            shape=Shape(width=64, blocks=5, grain=True),
             schedule=Schedule(steps=10_000),
+            objective=regression,
             grain_seed=ukiyoe.GRAIN_SEED,
+            textured=True,
         ),
     )
 }

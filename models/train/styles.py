@@ -20,8 +20,11 @@ from sfumato.models.train.network import CELL, Painter
 from sfumato.models.train.recipes import Recipe
 from sfumato.models.train.settle import settle
 
+HELD_OUT = "holdout"
+"""Pictures in a sub-folder of this name are not trained on, only measured on."""
+
 HELD_OUT_SHARE = 15
-"""One picture in so many is kept out of training, to measure the INT8 file on."""
+"""Without such a folder, one picture in so many is held out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +55,29 @@ def train(
     work = out_folder / "work"
     cache = work / recipe.renderer
     rendered = content.pairs(content_folder, recipe.render, cache, progress, synthetic=30)
-    photos, held_out = split(list(rendered))
+    learned, held_out = split(list(rendered))
     torch.manual_seed(schedule.seed)
     painter = Painter(recipe.shape)
     grain = None if recipe.grain_seed is None else grain_texture(recipe.grain_seed)
-    sampler = Sampler(photos, schedule, grain)
+    sampler = Sampler(learned, schedule, grain)
     fit(
         painter,
         sampler,
         schedule,
-        recipe.flats,
+        recipe.objective(),
         progress=lambda step, loss: progress(f"step {step}/{schedule.steps} loss {loss:.4f}"),
         checkpoint=work / f"{recipe.name}.pt",
     )
-    how = f"{len(photos)} pictures, {schedule.steps} steps, seed {schedule.seed}"
+    how = f"{len(learned)} pictures, {schedule.steps} steps, seed {schedule.seed}"
     samples = torch.cat([sampler.batch()[0] for _ in range(8)])
     return export(painter, recipe, how, [p.source for p in held_out], samples, out_folder)
 
 
 def split(rendered: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Training pairs and held-out ones: every fifteenth photo, at least one of them."""
+    """Pairs to train on and held-out ones: those of the folder for it, else every fifteenth."""
     photos = [p for p in rendered if not p.name.startswith("synthetic_")]
-    held_out = photos[HELD_OUT_SHARE // 2 :: HELD_OUT_SHARE] or photos[-1:]
+    held_out = [p for p in photos if p.name.startswith(f"{HELD_OUT}_")]
+    held_out = held_out or photos[HELD_OUT_SHARE // 2 :: HELD_OUT_SHARE] or photos[-1:]
     kept_out = {p.name for p in held_out}
     return [p for p in rendered if p.name not in kept_out] or list(rendered), held_out
 
@@ -92,7 +96,7 @@ def export(
     """
     spec = _spec(painter, recipe, trained_on)
     fp32 = graph.fp32_model(painter, spec)
-    if recipe.flats is not None:
+    if not recipe.textured:
         settle(painter, samples)
     int8 = graph.int8_model(painter, spec)
     painted = (Painted(model.SerializeToString(), spec) for model in (int8, fp32))
@@ -130,5 +134,5 @@ def _spec(painter: Painter, recipe: Recipe, trained_on: str) -> StyleSpec:
         norm="none",
         trained_on=trained_on,
         kmac_per_pixel=round(shape.kmac_per_pixel, 2),
-        textured=recipe.grain_seed is not None,
+        textured=recipe.textured,
     )

@@ -8,10 +8,15 @@ from typing import Any
 
 import click
 
+from sfumato.stream.cli.train import train
+
 
 @click.group()
 def model() -> None:
     """List, inspect and train styles."""
+
+
+model.add_command(train)
 
 
 @model.command("list")

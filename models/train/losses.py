@@ -1,0 +1,58 @@
+"""What a painter is trained to do: paint like the renderer, and keep even colours even."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from sfumato.models.train.fit import Objective
+from sfumato.models.train.network import CELL, Painter, Shape
+
+Flats = Callable[[Tensor], Tensor]
+"""What the style makes of even colours: (n, 3) → (n, 3), 0…1."""
+
+DETAIL_WEIGHT = 5.0
+"""Where few pixels are dark, the best guess in L1 is "no line": lines and edges count more."""
+
+
+def regression(flats: Flats | None = None, count: int = 8) -> Objective:
+    """The objective of a style that copies a renderer, with ``count`` even patches a batch."""
+
+    def objective(painter: Painter, cells: Tensor, wanted: Tensor) -> Tensor:
+        loss = picture_loss(painter(cells), wanted, painter.shape)
+        return loss if flats is None else loss + flat_loss(painter, flats, count)
+
+    return objective
+
+
+def picture_loss(painted: Tensor, wanted: Tensor, shape: Shape) -> Tensor:
+    """L1 of pixels, of their differences and of 4 × 4 means, away from the padded border."""
+    margin = min(shape.radius_px, 16)
+    image = functional.pixel_shuffle(painted, CELL)
+    around = functional.avg_pool2d(wanted, 9, 1, 4, count_include_pad=False)
+    weight = 1 + DETAIL_WEIGHT * (wanted - around).abs().mean(dim=1, keepdim=True)
+    image, wanted, weight = (
+        p[..., margin:-margin, margin:-margin] for p in (image, wanted, weight)
+    )
+    error = image - wanted
+    loss = (weight * error.abs()).mean() + 0.5 * functional.avg_pool2d(error, 4).abs().mean()
+    for axis in (2, 3):
+        edge = weight.narrow(axis, 1, weight.shape[axis] - 1)
+        loss = loss + (edge * error.diff(dim=axis).abs()).mean()
+    return loss
+
+
+def flat_loss(painter: Painter, flats: Flats, count: int) -> Tensor:
+    """Even patches must come out in the right colour, and even within the cell."""
+    colours = torch.round(torch.rand(count, 3) * 255) / 255
+    colours[: count // 4] = colours[: count // 4, :1]  # greys
+    side = 2 * painter.shape.radius_px // CELL + 1
+    cells = colours.repeat_interleave(CELL**2, dim=1)[..., None, None].expand(-1, -1, side, side)
+    middle = painter(cells)[:, :, side // 2, side // 2].view(count, 3, CELL**2)
+    mean = middle.mean(dim=2, keepdim=True)
+    wrong = (mean[..., 0] - flats(colours)).abs().mean()
+    uneven = (middle - mean).abs().mean() + (middle - mean).abs().amax(dim=2).mean()
+    return 0.3 * wrong + 1.0 * uneven

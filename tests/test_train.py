@@ -1,0 +1,160 @@
+"""The renderers that styles learn from, the pictures they learn on, and a very short training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from sfumato.models.errors import ModelError
+from sfumato.models.train import acceptance, content, extras, oil, paint, render, toon, ukiyoe
+from sfumato.models.train.content import Codes
+
+
+def photo(height_px: int = 96, width_px: int = 128) -> Codes:
+    """A bright disc on a dark, slightly noisy ground."""
+    y, x = np.mgrid[:height_px, :width_px]
+    inside = np.hypot(y - height_px / 2, x - width_px / 2) < 30
+    noise = np.random.default_rng(0).normal(0, 3, (height_px, width_px, 3))
+    ground = np.where(inside[..., None], (220, 180, 140), (40, 60, 90))
+    return np.clip(ground + noise, 0, 255).astype(np.uint8)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three photos, one of them to be held out."""
+    for name in ("a.png", "b.jpg", "holdout/c.png"):
+        path = tmp_path / "content" / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        cv2.imwrite(str(path), photo())
+    return tmp_path / "content"
+
+
+@pytest.mark.parametrize("renderer", [toon, oil, ukiyoe], ids=lambda m: m.__name__.split(".")[-1])
+def test_renderers_keep_shape_and_range_and_repeat(renderer: object) -> None:
+    picture = content.as_floats(photo())
+    first, second = (renderer.render(picture.copy()) for _ in range(2))  # type: ignore[attr-defined]
+    assert first.shape == picture.shape and first.dtype == np.float32
+    assert first.min() >= 0 and first.max() <= 1
+    np.testing.assert_array_equal(first, second)
+
+
+def test_toon_draws_a_dark_line_between_even_areas() -> None:
+    painted = toon.render(content.as_floats(photo())).mean(axis=2)
+    row = painted[48]
+    edge = int(np.argmin(row[20:50])) + 20
+    assert abs(edge - (64 - 30)) <= 3 and row[edge] < 0.5 * min(row[10:20].mean(), row[60])
+    assert row[55:75].std() < 0.01
+
+
+def test_toon_says_what_becomes_of_even_colours() -> None:
+    colours = np.array([[0.2, 0.4, 0.6], [0.9, 0.5, 0.1]], np.float32)
+    for colour, wanted in zip(colours, toon.flats(colours), strict=True):
+        even = np.broadcast_to(np.round(colour * 255) / 255, (48, 48, 3)).astype(np.float32)
+        np.testing.assert_allclose(toon.render(even)[24, 24], wanted, atol=0.01)
+
+
+def test_soft_steps_never_fall() -> None:
+    values = np.linspace(0, 100, 2001, dtype=np.float32)
+    stepped = render.soft_steps(values, 100 / 9, 1.6)
+    assert (np.diff(stepped) >= -1e-4).all() and np.abs(stepped - values).max() < 100 / 9
+    np.testing.assert_array_equal(render.soft_steps(values, 10, 0), values)
+
+
+def test_repaint_carries_mean_and_spread() -> None:
+    start = np.array(paint.PHOTOS.mean)
+    rng = np.random.default_rng(1)
+    lab = rng.multivariate_normal(start, paint.PHOTOS.covariance, 60_000).astype(np.float32)
+    found = paint.Palette.of(paint.repaint(lab, oil.STARRY_NIGHT, (1, 1)))
+    np.testing.assert_allclose(found.mean, oil.STARRY_NIGHT.mean, atol=0.5)
+    np.testing.assert_allclose(found.covariance, oil.STARRY_NIGHT.covariance, atol=12)
+
+
+def test_strokes_follow_an_edge_and_else_the_idle_direction() -> None:
+    slope = np.broadcast_to(np.linspace(0, 1, 64, dtype=np.float32), (64, 64)).copy()
+    along = render.tangents(slope, 2.0, (0.001, 0.0, 0.0))
+    assert abs(along[1][32, 32]) > 0.99  # tone runs across, strokes run down
+    even = render.tangents(np.full((64, 64), 0.5, np.float32), 2.0, (0.01, 0.5, 0.0))
+    assert abs(even[0][32, 32] * np.cos(0.5) + even[1][32, 32] * np.sin(0.5)) > 0.99
+
+
+def test_cells_are_in_pixel_unshuffle_order_and_come_back() -> None:
+    picture = np.random.default_rng(2).integers(0, 256, (8, 12, 3), dtype=np.uint8)
+    cells = acceptance.to_cells(picture, 4)
+    assert cells.shape == (1, 2, 3, 48)
+    assert cells[0, 1, 2, 2 * 16 + 3 * 4 + 1] == picture[4 + 3, 8 + 1, 2]
+    np.testing.assert_array_equal(acceptance.from_cells(cells, 4), picture)
+
+
+def test_pairs_are_rendered_once(folder: Path, tmp_path: Path) -> None:
+    calls = []
+
+    def count(image: render.Image) -> render.Image:
+        calls.append(1)
+        return 1 - image
+
+    first = list(content.pairs(folder, count, tmp_path / "cache", synthetic=2))
+    second = list(content.pairs(folder, count, tmp_path / "cache", synthetic=2))
+    assert len(calls) == len(first) == len(second) == 5
+    assert [p.name for p in first][:3] == ["a", "b", "holdout_c"]
+    for one, two in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one.target, two.target)
+        assert np.abs(one.target.astype(int) - (255 - one.source.astype(int))).max() <= 1
+
+
+def test_bad_content_is_one_clear_line(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"'.*nowhere' does not exist"):
+        content.picture_files(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match=r"no pictures in '.*empty'"):
+        content.picture_files(tmp_path / "empty")
+    (folder / "torn.jpg").write_bytes(b"\xff\xd8 not a picture")
+    with pytest.raises(ModelError, match=r"torn\.jpg is not a picture"):
+        list(content.pairs(folder, lambda image: image, tmp_path / "cache"))
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    with pytest.raises(ModelError, match=r"torch and onnx: run  pip install 'sfumato\[train\]'"):
+        extras.require("train")
+
+
+@pytest.mark.train
+def test_a_short_training_writes_both_files_and_goes_on(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from dataclasses import replace
+
+    from sfumato.models.train import recipes, styles
+
+    recipe = recipes.find("toon-fast")
+    recipe = replace(recipe, schedule=replace(recipe.schedule, crop_px=96, rate=2e-3))
+    made = styles.train(recipe, folder, tmp_path / "out", steps=60)
+    assert made.spec.acceptance["flat_ripple_codes"] <= 3
+    assert made.spec.acceptance["psnr_worst_db"] > 33
+    simulated = acceptance.Painted(made.int8.read_bytes(), made.spec)(photo())
+    assert simulated.shape == photo().shape
+
+
+@pytest.mark.train
+def test_integers_of_the_file_are_those_of_the_training() -> None:
+    torch = pytest.importorskip("torch")
+    from sfumato.models.spec import StyleSpec
+    from sfumato.models.train.graph import int8_model
+    from sfumato.models.train.network import Painter, Shape
+
+    torch.manual_seed(0)
+    painter = Painter(Shape(blocks=2))
+    cells = acceptance.to_cells(photo(), 4)
+    tensor = torch.from_numpy(cells).permute(0, 3, 1, 2).float() / 255
+    painter.start_rounding(tensor)
+    with torch.no_grad():
+        wanted = torch.round(painter(tensor).clamp(0, 1) * 255)
+    spec = StyleSpec(name="x", cell=4, multiple=4, radius_px=painter.shape.radius_px)
+    import onnxruntime as ort
+
+    session = ort.InferenceSession(int8_model(painter, spec).SerializeToString())
+    (painted,) = session.run(None, {"image": cells})
+    difference = wanted.permute(0, 2, 3, 1).numpy() - painted
+    assert np.abs(difference).max() <= 1  # halves are rounded differently in the last sum
