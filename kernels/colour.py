@@ -31,6 +31,8 @@ def code_scale(pixels: PixelFormat) -> tuple[Floats, Floats]:
 
 def tensor_limits(tensor: TensorFormat) -> tuple[float, float]:
     """Lowest and highest value a colour may take in the tensor (``black`` may be the brighter)."""
+    if not tensor.clip:
+        return -np.inf, np.inf
     return min(tensor.black, tensor.white), max(tensor.black, tensor.white)
 
 

@@ -65,3 +65,10 @@ class TensorFormat:
     """Space-to-depth factor 1, 2, 4 or 8; channel ``c·cell² + dy·cell + dx``."""
     grain: bool = False
     """The input carries cell² more channels with the noise texture."""
+    clip: bool = True
+    """Colours stay within black…white. Off (float32 only), video codes that no RGB picture has
+    come back as they were."""
+
+    def __post_init__(self) -> None:
+        if not self.clip and self.dtype != "float32":
+            raise ValueError(f"{self.clip = } needs float32, not {self.dtype}")

@@ -1,6 +1,6 @@
 """Write ``identity``, the style that returns its input: the yardstick for everything around it.
 
-``python -m sfumato.models.identity`` writes both files into the gallery; needs the extra
+``python -m sfumato.models.identity`` writes it into the gallery; needs the extra
 ``sfumato[toolkit]``.
 """
 
@@ -11,30 +11,30 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-from sfumato.models.catalog import GALLERY, PRECISIONS
-from sfumato.models.spec import METADATA_KEY, Precision, StyleSpec
+from sfumato.models.catalog import GALLERY
+from sfumato.models.spec import METADATA_KEY, StyleSpec
 
 CELL = 4
 
 
-def identity_spec(precision: Precision) -> StyleSpec:
-    """The spec of one of the two files: the tensors of the painted styles, radius 0."""
+def identity_spec() -> StyleSpec:
+    """Float cells without clipping, so that ten bits and codes outside RGB survive; radius 0."""
     return StyleSpec(
         name="identity",
         summary="the picture as it is: for tests and measurements",
+        dtype="float32",
+        clip=False,
         cell=CELL,
         multiple=CELL,
-        precision=precision,
         kmac_per_pixel=0.0,
-        quantization={"weight_bits": 7} if precision == "int8" else {},
     )
 
 
-def identity_model(precision: Precision) -> onnx.ModelProto:
-    """One Identity node on uint8 cells; the files differ in their spec only."""
-    spec = identity_spec(precision)
+def identity_model() -> onnx.ModelProto:
+    """One Identity node on float32 cells."""
+    spec = identity_spec()
     tensors = [
-        helper.make_tensor_value_info(name, TensorProto.UINT8, [1, "h", "w", channels])
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, "h", "w", channels])
         for name, channels in (("picture", spec.input_channels), ("painted", spec.output_channels))
     ]
     node = helper.make_node("Identity", ["picture"], ["painted"], "identity")
@@ -46,16 +46,12 @@ def identity_model(precision: Precision) -> onnx.ModelProto:
     return model
 
 
-def write_identity(folder: Path = GALLERY) -> list[Path]:
-    """Write ``identity.int8.onnx`` and ``identity.fp32.onnx`` and say where."""
-    paths = []
-    for precision in PRECISIONS:
-        path = folder / f"identity.{precision}.onnx"
-        path.write_bytes(identity_model(precision).SerializeToString(deterministic=True))
-        paths.append(path)
-    return paths
+def write_identity(folder: Path = GALLERY) -> Path:
+    """Write ``identity.fp32.onnx`` and say where."""
+    path = folder / "identity.fp32.onnx"
+    path.write_bytes(identity_model().SerializeToString(deterministic=True))
+    return path
 
 
 if __name__ == "__main__":
-    for written in write_identity():
-        print(written)
+    print(write_identity())

@@ -36,6 +36,9 @@ class StyleSpec:
     input_range: tuple[float, float] = (0.0, 255.0)
     """Tensor values that stand for black (0) and full white (255)."""
     output_range: tuple[float, float] = (0.0, 255.0)
+    clip: bool = True
+    """Colours fed and taken are kept within their range; off only where video codes that no RGB
+    picture has must pass (float32)."""
     cell: int = 1
     """Space-to-depth factor: the tensor is 1/cell as wide and high as the picture."""
     grain_seed: int | None = None

@@ -33,6 +33,7 @@ def tensor_format(spec: StyleSpec, *, output: bool) -> TensorFormat:
         channel_order=spec.channel_order,
         black=black,
         white=white,
+        clip=spec.clip,
         cell=spec.cell,
         grain=spec.grain_seed is not None and not output,
     )
