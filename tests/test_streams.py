@@ -126,6 +126,22 @@ def test_a_part_keeps_the_offset_between_sound_and_picture(tmp_path: Path, name:
             assert abs(whole[bytes_] - shift - time) <= Fraction(1, 1000)
 
 
+def test_a_part_is_counted_from_the_first_picture(tmp_path: Path) -> None:
+    """Not from where the sound begins, which may be earlier."""
+    clip = make_clip(
+        tmp_path / "clip.mp4",
+        frames=50,
+        audio_tracks=1,
+        pts=[40 * number + 250 for number in range(50)],
+        time_base=Fraction(1, 1000),
+    )
+    repaint_file(clip, tmp_path / "out.mp4", duration_s=0.4)
+    assert [time * 1000 for time in times(tmp_path / "out.mp4")] == [
+        250 + 40 * n for n in range(10)
+    ]
+    assert times(tmp_path / "out.mp4", "audio")[-1] < Fraction(65, 100)
+
+
 def timed(path: Path, track: int) -> list[tuple[bytes, Fraction]]:
     """Contents and time of each packet of an audio track."""
     with av.open(str(path)) as container:

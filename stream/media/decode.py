@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from errno import EIO
 from typing import Any
 
 from av import Packet
@@ -60,7 +61,7 @@ class Decoder:
             except StreamEnd:
                 return
             except FFmpegError as error:
-                self._skip(error)
+                self._skip(plain(error))
                 failures += 1
                 if failures >= MAX_FAILURES:
                     self.gave_up = True
@@ -85,8 +86,13 @@ class Decoder:
                         self.timeline.straighten(packet)
                         yield packet
                 return
-            except InvalidDataError as error:
-                self._skip(error)
+            except IndexError:
+                return  # PyAV's end mark trips over streams that appeared on the way
+            except (InvalidDataError, OSError) as error:
+                if isinstance(error, OSError) and (error.errno != EIO or "://" in self.name):
+                    raise
+                # FFmpeg also says EIO where a damaged index points past the end of a file.
+                self._skip(plain(error))
                 failures += 1
         self.gave_up = True
 
@@ -109,10 +115,9 @@ class Decoder:
         else:
             self.side_packets.append(packet)
 
-    def _skip(self, what: FFmpegError | str) -> None:
+    def _skip(self, reason: str) -> None:
         self.skipped += 1
         if self._strict:
-            reason = what if isinstance(what, str) else plain(what)
             raise SourceError(
                 f"{self.name} is damaged near picture {self.packets_read} ({reason}); "
                 "leave out --strict to skip what is damaged"

@@ -111,8 +111,7 @@ class VideoReader:
     def _seek(self, start_s: float, duration_s: float | None) -> Cut:
         """Go to the last keyframe before the wanted part."""
         self._sought = False
-        begin = (self._container.start_time or 0) * MICROSECOND
-        start = begin + Fraction(start_s).limit_denominator(1_000_000)
+        start = self._begin_s() + Fraction(start_s).limit_denominator(1_000_000)
         end = None
         if duration_s is not None:
             end = start + Fraction(duration_s).limit_denominator(1_000_000)
@@ -242,12 +241,18 @@ class VideoReader:
         length_s = self._length_s()
         if length_s is None or self._rate is None:
             return None
-        begin_s = (self._container.start_time or 0) * MICROSECOND
+        begin_s = self._begin_s()
         start_s = self._cut.start_s or begin_s
         end_s = begin_s + length_s
         if self._cut.end_s is not None:
             end_s = min(end_s, self._cut.end_s)
         return max(1, round((end_s - start_s) * self._rate))
+
+    def _begin_s(self) -> Fraction:
+        """When the first picture is shown, as far as the container says."""
+        if self._video.start_time is not None:
+            return self._video.start_time * self._time_base
+        return (self._container.start_time or 0) * MICROSECOND
 
     def _length_s(self) -> Fraction | None:
         if self._container.duration is not None:

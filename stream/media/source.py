@@ -65,8 +65,8 @@ def open_source(
         source: A file; ``frames_%04d.png`` or a quoted ``*.jpg`` for a sequence of images; an
             address with ``://``; or ``-`` for standard input (y4m, or anything else that needs no
             seeking).
-        start_s: Seconds from the beginning at which to start. The frame shown at that time, and
-            later ones, are delivered with times that start at 0.
+        start_s: Seconds after the first picture at which to start. Frames from there on are
+            delivered, with times that start at 0.
         duration_s: Seconds after which to end; None for all.
         strict: Raise at the first damaged packet instead of skipping it.
         decoder_threads: Threads of the decoder.
