@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels._jit import kernel
+from sfumato.kernels._jit import helper, kernel
 from sfumato.kernels.colour import tensor_limits, to_tensor
 from sfumato.kernels.formats import PixelFormat, TensorFormat
 from sfumato.kernels.planes import (
@@ -121,7 +121,7 @@ def _scaled_grain(tensor: TensorFormat, grain: NDArray[np.uint8] | None) -> Arra
         found = None if grain is None else grain.shape
         raise ValueError(f"grain of shape {found} should be (256, 256) when {tensor.grain = }")
     if grain is None:
-        return np.empty((1, 1), tensor.dtype)
+        return np.empty(0, tensor.dtype)  # 1-D: the compiler drops the branch
     values = tensor.black + grain / 255 * (tensor.white - tensor.black)
     values = np.rint(values) if tensor.dtype == "uint8" else values
     return np.tile(values, 2).astype(tensor.dtype)
@@ -156,12 +156,12 @@ def _gather(  # type: ignore[no-untyped-def]
                 _mirror(light[c + 1], pad_to, pad_from)
         for c in range(3):
             _shade(light[0][shown:], light[c + 1][shown:], levels[3], levels[4], lines[c])
-        if len(lines) > 3:
+        if grain.ndim == 2:
             _repeat(grain[(grain_at[1] + row) & 255][grain_at[0] :], lines[3])
         _store(words, row, counts, out)
 
 
-@kernel
+@helper
 def _load(plane, start, step, zero, weight, line):  # type: ignore[no-untyped-def]
     """``line`` = (samples from ``start`` on, every ``step``-th (1 or 2), minus zero) × weight."""
     source = plane[start:]
@@ -173,14 +173,14 @@ def _load(plane, start, step, zero, weight, line):  # type: ignore[no-untyped-de
             line[i] = (np.float32(source[2 * i]) - zero) * weight
 
 
-@kernel
+@helper
 def _mirror(line, pad_to, pad_from):  # type: ignore[no-untyped-def]
     """Fill what the window shows left and right of the frame."""
     for i in range(len(pad_to)):
         line[pad_to[i]] = line[pad_from[i]]
 
 
-@kernel
+@helper
 def _tint(chroma, weights, bias, shift, line):  # type: ignore[no-untyped-def]
     """``line`` = weighted chroma + bias, each value twice where chroma is halved in x."""
     u, v, weight_u, weight_v = chroma[0], chroma[1], weights[1], weights[2]
@@ -194,7 +194,7 @@ def _tint(chroma, weights, bias, shift, line):  # type: ignore[no-untyped-def]
             line[2 * i + 1] = value
 
 
-@kernel
+@helper
 def _shade(brightness, tint, low, high, line):  # type: ignore[no-untyped-def]
     """``line`` = brightness + tint within low…high; bytes cut the fraction (the bias has ½)."""
     if line.itemsize == 1:
@@ -212,7 +212,7 @@ def _shade(brightness, tint, low, high, line):  # type: ignore[no-untyped-def]
             line[i] = min(max(brightness[i] + tint[i], low), high)
 
 
-@kernel
+@helper
 def _repeat(texture, line):  # type: ignore[no-untyped-def]
     """``line`` = the periodic texture (256 values, and their like behind them)."""
     for chunk in range(0, len(line), 256):
@@ -221,16 +221,16 @@ def _repeat(texture, line):  # type: ignore[no-untyped-def]
             part[i] = texture[i]
 
 
-@kernel
+@helper
 def _store(words, row, counts, out):  # type: ignore[no-untyped-def]
     """Lay one line of each colour into the tensor; ``out``'s dimensions choose the layout.
 
-    NHWC (3-D): a cell's row is a run of bytes, moved as ``span`` words. NCHW (4-D): each column
+    NHWC (2-D): a cell's row is a run of bytes, moved as ``span`` words. NCHW (4-D): each column
     of the cells is a channel; its elements are cut out of the words.
     """
     colours, cell, span = len(counts[0]), len(counts[1]), len(counts[2])
-    if out.ndim == 3:
-        cells = out[row // cell].reshape(-1)
+    if out.ndim == 2:
+        cells = out[row // cell]
         first = row % cell * span
         for part in range(span):
             for i in range(words.shape[1] // span):

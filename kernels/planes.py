@@ -68,7 +68,7 @@ def cell_counts(tensor: TensorFormat, colours: int) -> tuple[tuple[int, ...], ..
 def word_view(array: Array, tensor: TensorFormat, colours: int) -> Array:
     """The tensor ``array`` as kernels take it; ``ValueError`` when it is not what the format says.
 
-    NHWC: words (rows, columns, words of a cell). NCHW: unsigned elements
+    NHWC: words (rows, columns · words of a cell). NCHW: unsigned elements
     (colours, cell², rows, columns). ``colours`` counts the grain.
     """
     channels = colours * tensor.cell**2
@@ -78,7 +78,7 @@ def word_view(array: Array, tensor: TensorFormat, colours: int) -> Array:
     if array.dtype != np.dtype(tensor.dtype) or not array.flags.c_contiguous:
         raise ValueError(f"{array.dtype} tensor should be contiguous {tensor.dtype}")
     if tensor.layout == "NHWC":
-        return array[0].view(word_type(tensor))
+        return array.reshape(array.shape[1], -1).view(word_type(tensor))
     cells = (colours, tensor.cell**2, *array.shape[2:])
     return array.view(f"u{array.itemsize}").reshape(cells)
 

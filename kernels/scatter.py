@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels._jit import kernel
+from sfumato.kernels._jit import helper, kernel
 from sfumato.kernels.colour import from_tensor, tensor_limits
 from sfumato.kernels.formats import PixelFormat, TensorFormat
 from sfumato.kernels.planes import (
@@ -83,6 +83,7 @@ class Scatter:
         ):
             raise ValueError(f"sums {[s.shape for s in sums]} should be uint32 like the planes")
         area = (left_px, top_px, x_px, y_px, len(weights_x), len(weights_y))
+        weights_x, weights_y = (np.ascontiguousarray(w, np.uint16) for w in (weights_x, weights_y))
         self._write(tensor, area, sums, weights_x, weights_y)
 
     @staticmethod
@@ -106,11 +107,12 @@ class Scatter:
         width_px = area[4]
         # Room for an odd edge's pixel to count twice.
         lines = np.empty((3, size_px[0] + self.tensor.cell), self.tensor.dtype)
+        sums = np.empty((3, (width_px + shift_x) >> shift_x), self._sum)
         _scatter(
             words, self._counts, area, self._weights, self._levels, (shift_x, shift_y),
-            weights_x, weights_x[:: 1 << shift_x].copy(), weights_y, lines, lines.view(word_type(self.tensor)),
-            np.empty((3, (width_px + shift_x) >> shift_x), self._sum),
-            np.empty(width_px, self._code), (luma_row, chroma_row, step), luma, u, v,
+            weights_x, weights_x[:: 1 << shift_x].copy(), weights_y,
+            lines, lines.view(word_type(self.tensor)), sums, np.empty(width_px, self._code),
+            (luma_row, chroma_row, step), luma, u, v,
         )  # fmt: skip
 
 
@@ -131,10 +133,10 @@ def _check_area(
     ):
         if size < 1 or min(start, at) < 0 or start + size > tile or at + size > frame:
             raise ValueError(
-                f"{name}: {size} pixels from {start} of a tile of {tile} to {at} of {frame} do not fit"
+                f"{name}: {size} px at {start} of {tile} to {at} of {frame} do not fit"
             )
         if shift and (at % 2 or (size % 2 and at + size != frame)):
-            raise ValueError(f"{name}: {size} pixels to {at} should be even for halved chroma")
+            raise ValueError(f"{name}: {size} px to {at} should be even for halved chroma")
 
 
 @kernel
@@ -163,11 +165,13 @@ def _scatter(  # type: ignore[no-untyped-def]
         _put(codes, feather_x, feather_y, row, 1, luma[(y + row) * luma_row + x :])
         if step == 0:
             continue
-        _pool(red, green, blue, shift_x, row & shift_y, sums)
-        if row & 1 < shift_y:
-            if row < height - 1:
-                continue
-            _pool(red, green, blue, shift_x, 1, sums)  # an odd edge's row counts twice
+        upper = shift_y == 1 and row & 1 == 0  # of the two rows that share a chroma row
+        for c in range(3):
+            _pool(lines[c][start:], shift_x, row & shift_y, sums[c])
+            if upper and row == height - 1:  # an odd edge's row counts twice
+                _pool(lines[c][start:], shift_x, 1, sums[c])
+        if upper and row < height - 1:
+            continue
         to = ((y + row) >> shift_y) * chroma_row + (x >> shift_x) * step
         part = codes[: sums.shape[1]]
         for c in range(1, 3):
@@ -176,12 +180,12 @@ def _scatter(  # type: ignore[no-untyped-def]
             _put(part, feather_c, feather_y, row & ~shift_y, step, plane)
 
 
-@kernel
+@helper
 def _fetch(tensor, row, counts, first, count, words):  # type: ignore[no-untyped-def]
     """One row of each colour, ``count`` cells from ``first`` on; the way back of a store."""
     colours, cell, span = len(counts[0]), len(counts[1]), len(counts[2])
-    if tensor.ndim == 3:
-        cells = tensor[row // cell, first:].reshape(-1)
+    if tensor.ndim == 2:
+        cells = tensor[row // cell, first * (colours * cell * span) :]
         begin = row % cell * span
         for part in range(span):
             for i in range(count):
@@ -203,7 +207,7 @@ def _fetch(tensor, row, counts, first, count, words):  # type: ignore[no-untyped
                         line[i * span + part] |= words.dtype.type(source[i]) << shift
 
 
-@kernel
+@helper
 def _clamp(low, high, line):  # type: ignore[no-untyped-def]
     """Keep ``line`` within low…high; the order of the tests sends NaN to low."""
     if line.itemsize == 1 and low <= 0 and high >= 255:
@@ -212,7 +216,7 @@ def _clamp(low, high, line):  # type: ignore[no-untyped-def]
         line[i] = min(high, max(low, np.float32(line[i])))
 
 
-@kernel
+@helper
 def _code(red, green, blue, weights, offset, top, codes):  # type: ignore[no-untyped-def]
     """``codes`` = weighted colours + offset, cut to integers (the offset has ½) in 0…top."""
     weight_r, weight_g, weight_b = weights[0], weights[1], weights[2]
@@ -222,24 +226,21 @@ def _code(red, green, blue, weights, offset, top, codes):  # type: ignore[no-unt
         codes[i] = min(max(value + offset, np.float32(0)), top)
 
 
-@kernel
-def _pool(red, green, blue, shift, more, sums):  # type: ignore[no-untyped-def]
+@helper
+def _pool(line, shift, more, sums):  # type: ignore[no-untyped-def]
     """Sum the pixels a chroma sample covers in this row, on top of ``sums`` where ``more``."""
-    for c in range(3):
-        line = red if c == 0 else green if c == 1 else blue
-        total = sums[c]
-        if shift == 0:
-            for i in range(len(total)):
-                total[i] = line[i]
-        elif more == 0:
-            for i in range(len(total)):
-                total[i] = line[2 * i] + line[2 * i + 1]
-        else:
-            for i in range(len(total)):
-                total[i] += line[2 * i] + line[2 * i + 1]
+    if shift == 0:
+        for i in range(len(sums)):
+            sums[i] = line[i]
+    elif more == 0:
+        for i in range(len(sums)):
+            sums[i] = line[2 * i] + line[2 * i + 1]
+    else:
+        for i in range(len(sums)):
+            sums[i] += line[2 * i] + line[2 * i + 1]
 
 
-@kernel
+@helper
 def _put(codes, feather_x, feather_y, row, step, plane):  # type: ignore[no-untyped-def]
     """Write codes to every ``step``-th sample of the plane, or add them to sums with weights.
 

@@ -38,7 +38,8 @@ def standard_yuv(rgb: Array, pixels: PixelFormat) -> Array:
     if pixels.full_range:
         top = 256 * unit - 1
         return np.stack([y * top, cb * top + 128 * unit, cr * top + 128 * unit], axis=-1)
-    return np.stack([219 * y + 16, 224 * cb + 128, 224 * cr + 128], axis=-1) * unit
+    codes: Array = np.stack([219 * y + 16, 224 * cb + 128, 224 * cr + 128], axis=-1) * unit
+    return codes
 
 
 def full_size(planes: Sequence[Array], pixels: PixelFormat) -> list[Array]:
@@ -78,7 +79,8 @@ def unpack(array: Array, tensor: TensorFormat) -> Array:
     rows, columns, channels = cells.shape
     r = tensor.cell
     cells = cells.reshape(rows, columns, channels // r**2, r, r).transpose(0, 3, 1, 4, 2)
-    return cells.reshape(rows * r, columns * r, channels // r**2)
+    pixels: Array = cells.reshape(rows * r, columns * r, channels // r**2)
+    return pixels
 
 
 def gather(
@@ -87,7 +89,7 @@ def gather(
 ) -> Array:  # fmt: skip
     """The tensor, to the bit: float32 sums in the kernel's order, half added, fraction cut."""
     weights, zero = (a.astype(np.float32) for a in to_tensor(pixels, tensor))
-    low, high = np.float32(tensor_limits(tensor))
+    low, high = (np.float32(limit) for limit in tensor_limits(tensor))
     half = 0.5 if tensor.dtype == "uint8" else 0.0
     y, u, v = (p - z for p, z in zip(full_size(planes, pixels), zero, strict=True))
     tint = (weights[:, 1] * u[..., None] + weights[:, 2] * v[..., None]) + np.float32(
@@ -129,4 +131,5 @@ def scatter(array: Array, pixels: PixelFormat, tensor: TensorFormat, size_px: tu
 def mix(source: Array, painted: Array, strength: float) -> Array:
     """Source and painted weighted in 256ths, rounded."""
     share = round(strength * 256)
-    return (source.astype(int) * (256 - share) + painted.astype(int) * share + 128) >> 8
+    total: Array = source.astype(int) * (256 - share) + painted.astype(int) * share
+    return (total + 128) >> 8
