@@ -163,6 +163,16 @@ def test_ntsc_rate_stays_a_fraction(tmp_path: Path) -> None:
     assert times == [Fraction(1001 * number, 30000) for number in range(8)]
 
 
+@pytest.mark.parametrize("name", ["clip.mkv", "clip.mp4"])
+def test_slow_pictures_out_of_order_are_no_seam(tmp_path: Path, name: str) -> None:
+    """One picture a second, coded out of order: times in the file fall back by seconds."""
+    clip = make_clip(tmp_path / name, frames=20, rate=Fraction(1), options=B_FRAMES, subtitles=True)
+    with open_source(clip) as source:
+        times = [frame.pts * frame.time_base for frame in source.frames()]
+        assert times == list(range(20))
+        assert source.warnings == []
+
+
 def test_raw_streams_get_times(tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "clip.h264", frames=12, options=B_FRAMES)
     times = [frame.pts * frame.time_base for frame in read(clip)]

@@ -21,11 +21,19 @@ class Timeline:
         self._last_s: dict[int, Fraction] = {}
 
     def straighten(self, packet: Packet[Any]) -> None:
-        """Shift a packet of a later recording to where the one before it ended."""
-        ticks = packet.dts if packet.dts is not None else packet.pts
-        if ticks is None:
-            return
-        time_s = ticks * packet.time_base
+        """Shift a packet of a later recording to where the one before it ended.
+
+        Only decoding times of sound and picture show a seam: nothing else has to rise.
+        """
+        offset_s = self._offset_s
+        if packet.dts is not None and packet.stream.type in ("audio", "video"):
+            offset_s = self._follow(packet, packet.dts * packet.time_base)
+        if shift := round(offset_s / packet.time_base):
+            packet.pts = None if packet.pts is None else packet.pts + shift
+            packet.dts = None if packet.dts is None else packet.dts + shift
+
+    def _follow(self, packet: Packet[Any], time_s: Fraction) -> Fraction:
+        """What to add to a packet's times, by where its stream stands."""
         last_s = self._last_s.get(packet.stream_index)
         offset_s = self._offset_for(time_s, last_s)
         if last_s is not None and time_s + offset_s < last_s - SEAM_S:
@@ -34,9 +42,7 @@ class Timeline:
             self._offset_before_s, self._offset_s = offset_s, last_s + step_s - time_s
             offset_s = self._offset_s
         self._last_s[packet.stream_index] = time_s + offset_s
-        if shift := round(offset_s / packet.time_base):
-            packet.pts = None if packet.pts is None else packet.pts + shift
-            packet.dts = None if packet.dts is None else packet.dts + shift
+        return offset_s
 
     def _offset_for(self, time_s: Fraction, last_s: Fraction | None) -> Fraction:
         """Streams pass a seam one after the other: the offset that leads on from `last_s`."""
