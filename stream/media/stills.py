@@ -66,7 +66,10 @@ class ImageSequence:
         if first is None:
             raise SourceError(f"{name}: none of its {len(self._paths)} pictures can be read")
         self._pictures = chain([first], self._pictures)
-        picture = first[1]
+        self._describe(first[1], rate, first_number + begin)
+
+    def _describe(self, picture: VideoFrame, rate: Fraction, number: int) -> None:
+        """Take size and format from the first picture that can be read."""
         self._normal = Normalizer(picture)
         self.info = VideoInfo(
             width_px=picture.width,
@@ -82,7 +85,7 @@ class ImageSequence:
             tags=self._normal.tags,
             rgb=self._normal.rgb,
             display_matrix=display_matrix(picture),
-            first_number=first_number + begin,
+            first_number=number,
         )
 
     def frames(self) -> Iterator[Frame]:
