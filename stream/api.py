@@ -12,6 +12,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.models.cores import usable_cores
 from sfumato.stream.arrays import ArraySource
 from sfumato.stream.convert import ToRgb
 from sfumato.stream.media import Sink, Source, open_sink, open_source
@@ -83,6 +84,7 @@ def stylize(
             crf=files.crf,
             preset=files.preset,
             overwrite=files.overwrite,
+            encoder_threads=usable_cores(),
         ) as written,
     ):
         job.run(opened, written, painting, on_progress)

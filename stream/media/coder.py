@@ -33,6 +33,10 @@ MPEG4_TICKS_MAX = 65535
 """MPEG-4 part 2 stores its clock in 16 bits."""
 
 
+SLICED_FROM_PX = 64
+"""FFV1 frames with a shorter side than this are coded in one piece."""
+
+
 class VideoCoder:
     """Adds a video stream to a container and encodes frames into packets for it."""
 
@@ -94,8 +98,11 @@ class VideoCoder:
         codec = self._choice.codec
         if codec == "libsvtav1":
             os.environ.setdefault("SVT_LOG", "1")  # errors only; it prints past FFmpeg's log
+        options = dict(self._choice.options)
+        if codec == "ffv1" and min(self._size_px) < SLICED_FROM_PX:
+            options["slices"] = "1"  # FFmpeg's default asks for more slices than such a frame holds
         try:
-            stream = container.add_stream(codec, rate=self._rate, options=self._choice.options)
+            stream = container.add_stream(codec, rate=self._rate, options=options)
         except ValueError:
             raise SinkError(
                 f"{suffix} files cannot hold {codec}; use a name ending in "
