@@ -124,6 +124,14 @@ def test_every_colour_space_comes_back_within_one_code(
 
 
 @pytest.mark.parametrize("pixels", PIXELS, ids=str)
+def test_without_clipping_any_code_comes_back(pixels: PixelFormat) -> None:
+    tensor = TensorFormat("NCHW", "float32", clip=False)
+    planes = noise_planes(pixels, 33, 17, 7)
+    for plane, again in zip(planes, there_and_back(planes, pixels, tensor), strict=True):
+        np.testing.assert_array_equal(plane, again)
+
+
+@pytest.mark.parametrize("pixels", PIXELS, ids=str)
 def test_codes_are_the_standards_within_one(pixels: PixelFormat) -> None:
     tile = noise_tensor(RGB8, (5, 6), 4)
     rgb = oracle.unpack(tile, RGB8) / 255

@@ -1,0 +1,1 @@
+"""What Sfumato costs, measured: nothing here is part of the package."""

@@ -1,0 +1,214 @@
+"""Gather and scatter beside a plain copy and beside the obvious OpenCV and NumPy path.
+
+    python -m benchmarks.kernels [--json FILE]
+
+Everything runs on one core, in turns; ratios are of the best times of one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.harness import machine_facts, markdown_table, time_in_turns, write_json
+from sfumato.kernels.formats import PixelFormat, TensorFormat
+from sfumato.kernels.gather import Gather
+from sfumato.kernels.scatter import Scatter
+
+Array = NDArray[Any]
+Call = Callable[[], object]
+
+WIDTH_PX, HEIGHT_PX = 1920, 1080
+VIDEO = PixelFormat()
+CELLS = TensorFormat(cell=4)
+
+FORMATS = [
+    ("I420 ↔ uint8 NHWC, cells of 4", VIDEO, CELLS, False),
+    ("I420 ↔ uint8 NCHW, cells of 4", VIDEO, TensorFormat("NCHW", cell=4), False),
+    ("I420 ↔ the same with grain", VIDEO, TensorFormat(cell=4, grain=True), False),
+    ("NV12 ↔ uint8 NHWC, cells of 4", VIDEO, CELLS, True),
+    ("I420, 10 bit ↔ uint8 NHWC, cells of 4", PixelFormat(bits=10), CELLS, False),
+    ("I420 ↔ uint8 NHWC, cells of 8", VIDEO, TensorFormat(cell=8), False),
+    ("I420 ↔ uint8 NHWC", VIDEO, TensorFormat(), False),
+    ("I420 ↔ float32 NCHW", VIDEO, TensorFormat("NCHW", "float32", white=1), False),
+    ("I420 ↔ float32 NHWC, cells of 4", VIDEO, TensorFormat("NHWC", "float32", cell=4), False),
+]
+"""What is measured: name, pixel format, tensor format, whether chroma is interleaved."""
+
+
+def kernel_figures(rounds: int = 30) -> list[dict[str, Any]]:
+    """One row per format of a 1080p frame: milliseconds, and times a copy of the same bytes."""
+    return [_figures(*formats, rounds=rounds) for formats in FORMATS]
+
+
+def _figures(
+    name: str, pixels: PixelFormat, tensor: TensorFormat, interleaved: bool, rounds: int
+) -> dict[str, Any]:
+    planes, painted = _planes(pixels, interleaved, 1), _planes(pixels, interleaved, 2)
+    width_px, height_px = WIDTH_PX, HEIGHT_PX
+    tile, answer = _tensor(tensor, 4 if tensor.grain else 3), _tensor(tensor, 3)
+    grain = np.zeros((256, 256), np.uint8) if tensor.grain else None
+    gather, scatter = Gather(pixels, tensor, grain), Scatter(pixels, tensor)
+    timings = time_in_turns(
+        {
+            "copy": _copier([tile, *_planes(pixels, False, 1)]),
+            "gather": lambda: gather(planes, 0, 0, tile),
+            "copy back": _copier([answer, *_planes(pixels, False, 1)]),
+            "scatter": lambda: scatter(answer, 0, 0, 0, 0, width_px, height_px, painted),
+        },
+        rounds,
+    )
+    return {
+        "1080p": name,
+        "gather ms": timings["gather"].best_ms,
+        "× copy": timings["gather"].best_ms / timings["copy"].best_ms,
+        "scatter ms": timings["scatter"].best_ms,
+        "× copy back": timings["scatter"].best_ms / timings["copy back"].best_ms,
+    }
+
+
+def obvious_figures(rounds: int = 15) -> list[dict[str, Any]]:
+    """The main formats beside OpenCV's conversion and NumPy's arithmetic, on one thread."""
+    cv2.setNumThreads(1)
+    return _beside_obvious("NHWC", rounds) + _beside_obvious("NCHW", rounds)
+
+
+def _beside_obvious(layout: Literal["NHWC", "NCHW"], rounds: int) -> list[dict[str, Any]]:
+    planes, painted = _planes(VIDEO, False, 1), _planes(VIDEO, False, 2)
+    i420 = np.concatenate([plane.ravel() for plane in planes]).reshape(-1, WIDTH_PX)
+    tensor = TensorFormat(layout, cell=4)
+    tile, floats = _tensor(tensor, 3), to_cells(i420, layout)
+    gather, scatter = Gather(VIDEO, tensor), Scatter(VIDEO, tensor)
+    timings = time_in_turns(
+        {
+            "gather": lambda: gather(planes, 0, 0, tile),
+            "obvious gather": lambda: to_cells(i420, layout),
+            "scatter": lambda: scatter(tile, 0, 0, 0, 0, WIDTH_PX, HEIGHT_PX, painted),
+            "obvious scatter": lambda: from_cells(floats, layout),
+        },
+        rounds,
+    )
+    rows = []
+    for way in ("gather", "scatter"):
+        ours, theirs = timings[way].best_ms, timings[f"obvious {way}"].best_ms
+        row = {"1080p, cells of 4": f"{way} {layout}", "ms": ours, "obvious ms": theirs}
+        rows.append(row | {"times as fast": theirs / ours})
+    return rows
+
+
+def to_cells(i420: Array, layout: str) -> Array:
+    """The obvious way in: convert, normalize, transpose, reshape. float32 (1, …)."""
+    rgb = cv2.cvtColor(i420, cv2.COLOR_YUV2RGB_I420).astype(np.float32) / 255
+    cells = rgb.transpose(2, 0, 1).reshape(3, HEIGHT_PX // 4, 4, WIDTH_PX // 4, 4)
+    order = (1, 3, 0, 2, 4) if layout == "NHWC" else (0, 2, 4, 1, 3)
+    cells = cells.transpose(order)
+    shape = (HEIGHT_PX // 4, WIDTH_PX // 4, 48) if layout == "NHWC" else (48, HEIGHT_PX // 4, -1)
+    return np.ascontiguousarray(cells.reshape(1, *shape))
+
+
+def from_cells(cells: Array, layout: str) -> Array:
+    """The obvious way out: reshape, transpose, clip, convert."""
+    if layout == "NHWC":
+        grid = cells.reshape(HEIGHT_PX // 4, WIDTH_PX // 4, 3, 4, 4).transpose(0, 3, 1, 4, 2)
+    else:
+        grid = cells.reshape(3, 4, 4, HEIGHT_PX // 4, WIDTH_PX // 4).transpose(3, 1, 4, 2, 0)
+    rgb = np.clip(grid.reshape(HEIGHT_PX, WIDTH_PX, 3) * 255, 0, 255).astype(np.uint8)
+    i420: Array = cv2.cvtColor(rgb, cv2.COLOR_RGB2YUV_I420)
+    return i420
+
+
+_FIRST_CALLS = """
+import time
+started_s = time.perf_counter()
+import numpy as np
+from benchmarks.kernels import CELLS, VIDEO, Gather, Scatter
+planes = [np.zeros(shape, np.uint8) for shape in VIDEO.plane_shapes(64, 64)]
+tile = np.zeros((1, 16, 16, 48), np.uint8)
+imported_s = time.perf_counter()
+Gather(VIDEO, CELLS)(planes, 0, 0, tile)
+gathered_s = time.perf_counter()
+Scatter(VIDEO, CELLS)(tile, 0, 0, 0, 0, 64, 64, planes)
+done_s = time.perf_counter()
+print(imported_s - started_s, gathered_s - imported_s, done_s - gathered_s)
+"""
+
+
+def first_call_figures() -> list[dict[str, Any]]:
+    """Seconds of the first calls in fresh processes: without a cache, then with the one it left.
+
+    Without a cache the first one carries what Numba itself loads before it compiles anything.
+    """
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for cache in ("none", "warm"):
+            environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+            command = [sys.executable, "-c", _FIRST_CALLS]
+            done = subprocess.run(
+                command, check=True, capture_output=True, text=True, env=environment
+            )
+            seconds = [float(word) for word in done.stdout.split()]
+            names = ("imports s", "first gather s", "first scatter s")
+            rows.append({"cache": cache, **dict(zip(names, seconds, strict=True))})
+    return rows
+
+
+def _planes(pixels: PixelFormat, interleaved: bool, seed: int) -> list[Array]:
+    rng = np.random.default_rng(seed)
+    dtype = np.uint8 if pixels.bits == 8 else np.uint16
+    shapes = pixels.plane_shapes(WIDTH_PX, HEIGHT_PX)
+    luma, *chroma = [rng.integers(0, 1 << pixels.bits, shape, dtype) for shape in shapes]
+    if interleaved:
+        both = np.stack(chroma, axis=-1).reshape(shapes[1][0], -1)
+        return [luma, both[:, 0::2], both[:, 1::2]]
+    return [luma, *chroma]
+
+
+def _tensor(tensor: TensorFormat, colours: int) -> Array:
+    rows, columns, channels = HEIGHT_PX // tensor.cell, WIDTH_PX // tensor.cell, tensor.cell**2
+    channels *= colours
+    nhwc = tensor.layout == "NHWC"
+    return np.zeros((1, rows, columns, channels) if nhwc else (1, channels, rows, columns),
+                    tensor.dtype)  # fmt: skip
+
+
+def _copier(arrays: list[Array]) -> Call:
+    """A plain copy of all bytes of ``arrays``."""
+    copies = [np.empty_like(array) for array in arrays]
+
+    def copy() -> None:
+        for target, source in zip(copies, arrays, strict=True):
+            np.copyto(target, source)
+
+    return copy
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    path = parser.parse_args().json
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    tables = {
+        "kernels": kernel_figures(),
+        "obvious": obvious_figures(),
+        "first_calls": first_call_figures(),
+    }
+    print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
+    for rows in tables.values():
+        print(f"\n{markdown_table(rows)}")
+    if path:
+        write_json(path, tables)
+
+
+if __name__ == "__main__":
+    main()
