@@ -27,7 +27,7 @@ def painted(style: StyleFiles, precision: str) -> Painted:
 
 
 def spec_of(style: StyleFiles) -> StyleSpec:
-    return read_spec(style.any)
+    return read_spec(style.paths[0])
 
 
 def scene(height_px: int = 128, width_px: int = 160) -> Codes:

@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("renderer", [toon, oil, ukiyoe], ids=lambda m: m.__name__.split(".")[-1])
 def test_renderers_keep_shape_and_range_and_repeat(renderer: object) -> None:
-    picture = content.as_floats(photo())
+    picture = render.from_codes(photo())
     first, second = (renderer.render(picture.copy()) for _ in range(2))  # type: ignore[attr-defined]
     assert first.shape == picture.shape and first.dtype == np.float32
     assert first.min() >= 0 and first.max() <= 1
@@ -42,7 +42,7 @@ def test_renderers_keep_shape_and_range_and_repeat(renderer: object) -> None:
 
 
 def test_toon_draws_a_dark_line_between_even_areas() -> None:
-    painted = toon.render(content.as_floats(photo())).mean(axis=2)
+    painted = toon.render(render.from_codes(photo())).mean(axis=2)
     row = painted[48]
     edge = int(np.argmin(row[20:50])) + 20
     assert abs(edge - (64 - 30)) <= 3 and row[edge] < 0.5 * min(row[10:20].mean(), row[60])

@@ -38,7 +38,7 @@ class Painted:
             grain = _grain(spec.grain_seed, padded.shape[:2], -halo)
             padded = np.concatenate([padded, grain[..., None]], axis=2)
         (painted,) = self._session.run(None, {self._input: to_cells(padded, cell)})
-        return from_cells(painted, cell)[halo : halo + height, halo : halo + width]
+        return from_cells(np.asarray(painted), cell)[halo : halo + height, halo : halo + width]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ def from_cells(cells: NDArray[np.uint8], cell: int) -> NDArray[np.uint8]:
 
 def _grain(seed: int, size: tuple[int, ...], origin_px: int) -> NDArray[np.uint8]:
     rows, columns = (np.arange(origin_px, origin_px + side) % GRAIN_PX for side in size)
-    return grain_texture(seed)[np.ix_(rows, columns)]
+    return np.asarray(grain_texture(seed)[np.ix_(rows, columns)])
 
 
 def _mean_luma(picture: Codes) -> float:

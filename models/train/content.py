@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.errors import ModelError
-from sfumato.models.train.render import Image
+from sfumato.models.train.render import Image, as_image, blur, from_codes, to_codes
 
 SHORT_SIDE_PX = 720
 LONG_SIDE_PX = 1400
@@ -44,7 +44,8 @@ def read_picture(path: Path, short_side_px: int = SHORT_SIDE_PX) -> Codes:
     if shrink < 1:
         image = cv2.resize(image, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
     top, left = ((max(0, side - LONG_SIDE_PX)) // 2 for side in image.shape[:2])
-    return np.ascontiguousarray(image[top:, left:][:LONG_SIDE_PX, :LONG_SIDE_PX])
+    middle = image[top:, left:][:LONG_SIDE_PX, :LONG_SIDE_PX]
+    return np.ascontiguousarray(middle, dtype=np.uint8)
 
 
 def picture_files(folder: Path) -> list[Path]:
@@ -77,16 +78,6 @@ def pairs(
         yield Pair(kept.stem, source, _rendered(source, render, kept))
 
 
-def as_floats(codes: Codes) -> Image:
-    """Codes 0…255 as float32 0…1."""
-    return codes.astype(np.float32) / 255
-
-
-def as_codes(image: Image) -> Codes:
-    """Float32 0…1 as codes 0…255, rounded."""
-    return np.round(np.clip(image, 0, 1) * 255).astype(np.uint8)
-
-
 def synthetic_pictures(count: int, side_px: int = 288, seed: int = 1) -> Iterator[Codes]:
     """Ramps, soft light and flat patches with hard borders: what photos hold too little of."""
     rng = np.random.default_rng(seed)
@@ -98,8 +89,8 @@ def _rendered(source: Codes, render: Callable[[Image], Image], kept: Path) -> Co
     if kept.exists():
         target = cv2.imread(str(kept), cv2.IMREAD_COLOR_RGB)
         if target is not None and target.shape == source.shape:
-            return target
-    target = as_codes(render(as_floats(source)))
+            return np.asarray(target, np.uint8)
+    target = to_codes(render(from_codes(source)))
     cv2.imwrite(str(kept), target[..., ::-1], [cv2.IMWRITE_PNG_COMPRESSION, 1])
     return target
 
@@ -112,7 +103,7 @@ def _ramp(rng: np.random.Generator, side_px: int) -> Codes:
     first, second = rng.uniform(0, 1, (2, 3)) ** rng.choice([1.0, 2.0])
     if rng.random() < 0.4:
         first, second = np.full(3, first.mean()), np.full(3, second.mean())  # greys
-    return as_codes((first + place[..., None] * (second - first)).astype(np.float32))
+    return to_codes(as_image(first + place[..., None] * (second - first)))
 
 
 def _patches(rng: np.random.Generator, side_px: int) -> Codes:
@@ -121,4 +112,4 @@ def _patches(rng: np.random.Generator, side_px: int) -> Codes:
     colours = rng.uniform(0, 1, (count, 3)).astype(np.float32)
     y, x = np.mgrid[:side_px, :side_px].astype(np.float32)
     distance = [np.hypot(x - cx, y - cy) for cx, cy in centres]
-    return as_codes(cv2.GaussianBlur(colours[np.argmin(distance, axis=0)], (0, 0), 0.6))
+    return to_codes(blur(colours[np.argmin(distance, axis=0)], 0.6))

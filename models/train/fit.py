@@ -1,5 +1,6 @@
 """The training loop: learn a renderer's pictures by regression, the last part at INT8."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import math
@@ -88,8 +89,8 @@ def fit(
     *,
     progress: Callable[[int, float], None] = lambda step, loss: None,
     checkpoint: Path | None = None,
-) -> Painter:
-    """Train in place and return ``painter``, rounding to INT8 from the last part on.
+) -> None:
+    """Train ``painter`` in place, rounding to INT8 from the last part on.
 
     The state is kept in ``checkpoint`` every thousand steps; a file that is there is gone on from.
     """
@@ -115,7 +116,7 @@ def fit(
             progress(step + 1, state.loss)
         if checkpoint is not None and step % 1000 == 999:
             _save(checkpoint, painter, optimizer, state)
-    return painter.eval()
+    painter.eval()
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import onnx
@@ -55,11 +56,11 @@ class _Writer:
         self.node("Transpose", [x], "painted", perm=[0, 2, 3, 1])
         return self.model(spec)
 
-    def node(self, kind: str, inputs: list[str], output: str, **attributes: object) -> str:
+    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
         self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
         return output
 
-    def constant(self, name: str, value: NDArray[np.generic]) -> str:
+    def constant(self, name: str, value: object) -> str:
         self.constants[name] = numpy_helper.from_array(np.asarray(value), name)
         return name
 
@@ -157,9 +158,9 @@ class _Integers(_Writer):
         return self.node("QuantizeLinear", [x, "code", "black"], "painted_planes")
 
     @property
-    def _scales(self) -> dict[str, np.float32]:
+    def _scales(self) -> dict[str, Any]:
         """Scale of each rounded activation, by the name of its dequantized tensor."""
-        found = {}
+        found: dict[str, Any] = {}
         for node in self.nodes:
             if node.op_type == "DequantizeLinear" and node.input[1] in self.constants:
                 scale = numpy_helper.to_array(self.constants[node.input[1]])
@@ -185,5 +186,5 @@ def _window(conv: QuantConv) -> dict[str, list[int]]:
     return {"kernel_shape": kernel, "pads": [kernel[0] // 2] * 4}
 
 
-def _array(tensor: object) -> NDArray[np.float32]:
-    return tensor.detach().numpy()  # type: ignore[attr-defined,no-any-return]
+def _array(tensor: Any) -> NDArray[np.float32]:
+    return tensor.detach().numpy()

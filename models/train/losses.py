@@ -1,5 +1,6 @@
 """What a painter is trained to do: paint like the renderer, and keep even colours even."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,6 @@
 """The network of the shipped styles: everything happens on 4 × 4 cells, in few multiplications."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import math
@@ -119,8 +120,10 @@ class Painter(nn.Module):
 
     def set_rounding(self, on: bool) -> None:
         """Round weights and activations (with the ranges they have) or leave them be."""
-        for module in (*self.convolutions(), *self.quants()):
-            module.on = on
+        for conv in self.convolutions():
+            conv.on = on
+        for quant in self.quants():
+            quant.on = on
 
     def convolutions(self) -> list[QuantConv]:
         """All convolutions, in the order they run."""

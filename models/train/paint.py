@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.grain import GRAIN_PX, grain_texture
-from sfumato.models.train.render import Field, Image, blur, smear
+from sfumato.models.train.render import Field, Image, as_image, blur, smear
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def repaint(lab: Image, palette: Palette, strength: tuple[float, float]) -> Imag
     centre, target = np.array(PHOTOS.mean), np.array(palette.mean)
     moved = (lab - centre) @ _transport(PHOTOS, palette).T + target
     share = np.array([strength[0], strength[1], strength[1]])
-    return (lab + share * (moved - lab)).astype(np.float32)
+    return as_image(lab + share * (moved - lab))
 
 
 def dabs(image: Image, radius_px: int, sharpness: float = 8.0) -> Image:
@@ -61,12 +61,12 @@ def dabs(image: Image, radius_px: int, sharpness: float = 8.0) -> Image:
         weight = 1 / (1 + (255 * np.sqrt(spread)) ** sharpness)
         total += weight[..., None] * mean
         weights += weight
-    return total / weights[..., None]
+    return as_image(total / weights[..., None])
 
 
 def tiled_grain(seed: int, height: int, width: int) -> Image:
     """The style's noise over a whole picture (height, width), values -1…1."""
-    texture = grain_texture(seed).astype(np.float32) / 127.5 - 1
+    texture = as_image(grain_texture(seed)) * np.float32(1 / 127.5) - 1
     repeats = (-(-height // GRAIN_PX), -(-width // GRAIN_PX))
     return np.tile(texture, repeats)[:height, :width]
 
@@ -75,13 +75,13 @@ def bristles(seed: int, along: Field, reach_px: int, sigma_px: float, fineness_p
     """Brush marks (h, w): noise drawn out along the strokes, about unit variance."""
     noise = blur(tiled_grain(seed, *along[0].shape), fineness_px)
     marks = smear(noise, along, reach_px, sigma_px)
-    return marks / np.float32(_marks_deviation(seed, reach_px, sigma_px, fineness_px))
+    return as_image(marks / _marks_deviation(seed, reach_px, sigma_px, fineness_px))
 
 
 def relief(marks: Image) -> Image:
     """How much light each ridge of paint catches from the upper left, about unit variance."""
     slope = cv2.Scharr(marks, cv2.CV_32F, 1, 0) + cv2.Scharr(marks, cv2.CV_32F, 0, 1)
-    return slope * np.float32(-1 / 16)
+    return as_image(slope * np.float32(-1 / 16))
 
 
 @cache
@@ -97,12 +97,12 @@ def _transport(source: Palette, target: Palette) -> NDArray[np.float64]:
     start, end = np.array(source.covariance), np.array(target.covariance)
     root = _root(start)
     inverse = np.linalg.inv(root)
-    return inverse @ _root(root @ end @ root) @ inverse
+    return np.asarray(inverse @ _root(root @ end @ root) @ inverse)
 
 
 def _root(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
 
 @cache

@@ -1,5 +1,6 @@
 """Learn a user's own painting: content and Gram losses on EfficientNet-Lite0's features."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,6 @@
 """Fake quantization: train with the rounding that the INT8 graph will have."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import torch

@@ -1,5 +1,6 @@
 """The recipes of the shipped styles: a renderer to learn from, a network's size, a schedule."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -9,38 +9,59 @@ from numpy.typing import NDArray
 Image = NDArray[np.float32]
 """RGB (h, w, 3) or one plane (h, w), float32; colours are sRGB values 0…1."""
 
+Coordinates = NDArray[np.floating]
+"""Positions in pixels along one axis, one per pixel, (h, w)."""
+
 Field = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Unit vectors, one per pixel: their x and their y components, float32 (h, w) each."""
 
 
+def as_image(array: object) -> Image:
+    """As float32, not copied where it is already."""
+    return np.asarray(array, dtype=np.float32)
+
+
+def to_codes(image: Image) -> NDArray[np.uint8]:
+    """Values 0…1 as codes 0…255, rounded and clipped."""
+    return np.round(np.clip(image, 0, 1) * 255).astype(np.uint8)
+
+
+def from_codes(codes: NDArray[np.uint8]) -> Image:
+    """Codes 0…255 as values 0…1."""
+    return as_image(codes) * np.float32(1 / 255)
+
+
 def to_lab(image: Image) -> Image:
     """CIELAB under D65: lightness 0…100, a and b about ±100."""
-    return cv2.cvtColor(image, cv2.COLOR_RGB2LAB)
+    return as_image(cv2.cvtColor(image, cv2.COLOR_RGB2LAB))
 
 
 def from_lab(lab: Image) -> Image:
     """Back from :func:`to_lab`, clipped to 0…1."""
-    return np.clip(cv2.cvtColor(np.ascontiguousarray(lab), cv2.COLOR_LAB2RGB), 0, 1)
+    return as_image(np.clip(cv2.cvtColor(np.ascontiguousarray(lab), cv2.COLOR_LAB2RGB), 0, 1))
 
 
 def luma(image: Image) -> Image:
     """Grey (h, w), 0…1."""
-    return cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    return as_image(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
 
 
 def blur(image: Image, sigma_px: float) -> Image:
     """Gaussian blur, reflected at the border."""
-    return cv2.GaussianBlur(image, (0, 0), sigma_px, borderType=cv2.BORDER_REFLECT_101)
+    return as_image(cv2.GaussianBlur(image, (0, 0), sigma_px, borderType=cv2.BORDER_REFLECT_101))
 
 
 def tangents(grey: Image, sigma_px: float, idle: tuple[float, float, float] = (0, 0, 0)) -> Field:
     """Direction along the edges: the minor eigenvector of the smoothed structure tensor.
 
-    ``idle`` = (slope per pixel, angle, turn in radians): where the picture is even, the direction is
-    angle + turn · grey, and a tone must be steeper than the slope to overrule it. Kyprianidis and Kang, "Image and Video Abstraction by Coherence-Enhancing Filtering" (2011).
+    ``idle`` = (slope per pixel, angle, turn in radians): where the picture is even, the direction
+    is angle + turn · grey, and a tone must be steeper than the slope to overrule it. Kyprianidis
+    and Kang, "Image and Video Abstraction by Coherence-Enhancing Filtering" (2011).
     """
-    gx, gy = (cv2.Scharr(grey, cv2.CV_32F, *axis, scale=1 / 32) for axis in ((1, 0), (0, 1)))
-    xx, xy, yy = (blur(product, sigma_px) for product in (gx * gx, gx * gy, gy * gy))
+    gx, gy = (
+        as_image(cv2.Scharr(grey, cv2.CV_32F, *axis, scale=1 / 32)) for axis in ((1, 0), (0, 1))
+    )
+    xx, xy, yy = (blur(as_image(product), sigma_px) for product in (gx * gx, gx * gy, gy * gy))
     normal = idle[1] + idle[2] * blur(grey, sigma_px) + np.float32(np.pi / 2)
     across, down = idle[0] * np.cos(normal), idle[0] * np.sin(normal)
     xx, xy, yy = xx + across**2, xy + across * down, yy + down**2
@@ -68,7 +89,7 @@ def smear(image: Image, along: Field, reach_px: int, sigma_px: float) -> Image:
             forward = np.where(tx * dx + ty * dy < 0, np.float32(-1), np.float32(1))
             dx, dy = tx * forward, ty * forward
             x, y = x + dx, y + dy
-    return total / np.float32(weights)
+    return as_image(total / np.float32(weights))
 
 
 def soft_steps(values: Image, step: float, sharpness: float) -> Image:
@@ -81,14 +102,14 @@ def soft_steps(values: Image, step: float, sharpness: float) -> Image:
     border = np.round(values / step)
     offset = values / step - border  # -0.5 … 0.5
     bent = 0.5 * np.tanh(2 * sharpness * offset) / np.tanh(sharpness)
-    return (step * (border + bent)).astype(np.float32)
+    return as_image(step * (border + bent))
 
 
 def smoothstep(values: Image, low: float, high: float) -> Image:
     """0 below ``low``, 1 above ``high``, a cubic between."""
     t = np.clip((values - low) / (high - low), 0, 1)
-    return t * t * (3 - 2 * t)
+    return as_image(t * t * (3 - 2 * t))
 
 
-def _sample(image: Image, x: NDArray[np.float32], y: NDArray[np.float32]) -> Image:
-    return cv2.remap(image, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)
+def _sample(image: Image, x: Coordinates, y: Coordinates) -> Image:
+    return as_image(cv2.remap(image, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101))

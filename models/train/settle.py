@@ -5,6 +5,7 @@ colours that is a pattern of period 4. The last layer is linear, so the best int
 searched for directly: those that keep photographs as trained and even fields even.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import numpy as np
@@ -83,8 +84,8 @@ def _fields(painter: Painter) -> Tensor:
 
 
 def _every_seventh_cell(features: Tensor) -> Floats:
-    return features.permute(0, 2, 3, 1).flatten(0, 2)[::7].double().numpy()
+    return np.asarray(features.permute(0, 2, 3, 1).flatten(0, 2)[::7].double())
 
 
 def _middle_cell(features: Tensor) -> Floats:
-    return features[:, :, features.shape[2] // 2, features.shape[3] // 2].double().numpy()
+    return np.asarray(features[:, :, features.shape[2] // 2, features.shape[3] // 2].double())

@@ -1,5 +1,6 @@
 """Train a recipe from start to finish: pictures in, the style's two ONNX files out."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -99,8 +100,8 @@ def export(
     if not recipe.textured:
         settle(painter, samples)
     int8 = graph.int8_model(painter, spec)
-    painted = (Painted(model.SerializeToString(), spec) for model in (int8, fp32))
-    figures = measure(*painted, photos)
+    painted = [Painted(model.SerializeToString(), spec) for model in (int8, fp32)]
+    figures = measure(painted[0], painted[1], photos)
     spec = replace(spec, acceptance=figures.as_dict())
     folder.mkdir(parents=True, exist_ok=True)
     rounded = replace(spec, precision="int8", quantization=_HOW)
