@@ -14,7 +14,7 @@ from sfumato.kernels.formats import PixelFormat, TensorFormat
 from sfumato.kernels.planes import (
     cell_counts,
     check_planes,
-    flat,
+    flat_planes,
     tensor_size_px,
     word_type,
     word_view,
@@ -29,6 +29,9 @@ class Gather:
     Built once per (pixel format, tensor format); holds nothing that a call changes, so many
     threads may call it at once. The first call of a format compiles its kernel or loads it from
     the cache.
+
+    Integer tensors hold 8 bits: a 10-bit source comes back from one within 5 codes (a step of the
+    tensor is 4), from a float32 tensor within 1.
     """
 
     def __init__(
@@ -65,15 +68,12 @@ class Gather:
         shift_x, shift_y = self.pixels.shift_x, self.pixels.shift_y
         across = _Columns(x_px, columns, width_px, shift_x)
         down = _reflect(np.arange(y_px, y_px + rows), height_px)
-        luma, luma_row, _ = flat(planes[0])
-        u, chroma_row, step = flat(planes[1]) if len(planes) == 3 else (luma, 0, 0)
-        v = flat(planes[2])[0] if len(planes) == 3 else luma
+        memory, strides = flat_planes(planes)
         light = np.full((4, across.span), self._levels[2])
         lines = np.empty((colours, columns), self.tensor.dtype)
         _gather(
-            luma, u, v, (luma_row, chroma_row, step), (shift_x, shift_y), down, across.place,
-            across.pad_to, across.pad_from, self._weights, self._levels,
-            self._grain, (x_px & 255, y_px & 255), light, np.empty((2, across.samples), np.float32),
+            memory, strides, (shift_x, shift_y), down, across.place, across.pad_to,
+            across.pad_from, self._weights, self._levels, self._grain, (x_px & 255, y_px & 255), light, np.empty((2, across.samples), np.float32),
             lines, lines.view(word_type(self.tensor)), self._counts, cells,
         )  # fmt: skip
 
@@ -129,7 +129,7 @@ def _scaled_grain(tensor: TensorFormat, grain: NDArray[np.uint8] | None) -> Arra
 
 @kernel
 def _gather(  # type: ignore[no-untyped-def]
-    luma, u, v, strides, shifts, source_rows, place, pad_to, pad_from, weights, levels,
+    planes, strides, shifts, source_rows, place, pad_to, pad_from, weights, levels,
     grain, grain_at, light, chroma, lines, words, counts, out,
 ):  # fmt: skip
     """The window's rows one after the other, through line buffers that stay in the cache.
@@ -138,19 +138,19 @@ def _gather(  # type: ignore[no-untyped-def]
     and blue), all float32 in ``light``; their sums are the colours, clipped into ``lines`` of the
     tensor's type; ``words`` is the same memory in the words that a store moves.
     """
-    luma_row, chroma_row, step = strides
     first, count, body, shown = place
     chroma_at = -1
     for row in range(len(source_rows)):
         y = source_rows[row]
         line = light[0][body : body + count]
-        _load(luma, y * luma_row + first, 1, levels[0], weights[0, 0], line)
+        _load(planes[0], y * strides[0][0] + first, 1, levels[0], weights[0, 0], line)
         _mirror(light[0], pad_to, pad_from)
-        if step > 0 and y >> shifts[1] != chroma_at:
+        if strides[1][1] > 0 and y >> shifts[1] != chroma_at:
             chroma_at = y >> shifts[1]
-            start = chroma_at * chroma_row + (first >> shifts[0]) * step
-            _load(u, start, step, levels[1], np.float32(1), chroma[0])
-            _load(v, start, step, levels[1], np.float32(1), chroma[1])
+            for c in range(2):
+                down, step = strides[c + 1]
+                start = chroma_at * down + (first >> shifts[0]) * step
+                _load(planes[c + 1], start, step, levels[1], np.float32(1), chroma[c])
             for c in range(3):
                 _tint(chroma, weights[c], levels[2], shifts[0], light[c + 1][body:])
                 _mirror(light[c + 1], pad_to, pad_from)

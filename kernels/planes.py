@@ -21,6 +21,8 @@ def flat(plane: Array, writeable: bool = False) -> Flat:
 
     Other layouts are copied for reading and refused with ``ValueError`` for writing.
     """
+    if writeable and not plane.flags.writeable:
+        raise ValueError("planes to write should be writeable")
     if plane.flags.c_contiguous:
         memory = plane.reshape(-1)
         memory.flags.writeable = writeable  # one type for the compiler, whatever the frame is
@@ -37,6 +39,16 @@ def flat(plane: Array, writeable: bool = False) -> Flat:
     length = (plane.shape[0] - 1) * row + (plane.shape[1] - 1) * column + 1
     memory = as_strided(plane, (length,), (plane.itemsize,), writeable=writeable)
     return memory, row, column
+
+
+def flat_planes(
+    planes: Sequence[Array], writeable: bool = False
+) -> tuple[tuple[Array, ...], tuple[tuple[int, int], ...]]:
+    """(memory, (row, column) samples apart) of Y, U, V; grey repeats Y with U and V 0 apart."""
+    views = [flat(plane, writeable) for plane in planes]
+    if len(views) == 1:
+        views += [(views[0][0], 0, 0)] * 2
+    return tuple(view[0] for view in views), tuple(view[1:] for view in views)
 
 
 def check_planes(planes: Sequence[Array], pixels: PixelFormat) -> None:

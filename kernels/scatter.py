@@ -15,6 +15,7 @@ from sfumato.kernels.planes import (
     cell_counts,
     check_planes,
     flat,
+    flat_planes,
     tensor_size_px,
     word_type,
     word_view,
@@ -101,9 +102,7 @@ class Scatter:
         shift_x, shift_y = self.pixels.shift_x, self.pixels.shift_y
         size_px = tensor_size_px(tensor, self.tensor)
         _check_area(area, size_px, planes[0].shape, (shift_x, shift_y))
-        luma, luma_row, _ = flat(planes[0], writeable=True)
-        u, chroma_row, step = flat(planes[1], writeable=True) if len(planes) == 3 else (luma, 0, 0)
-        v = flat(planes[2], writeable=True)[0] if len(planes) == 3 else luma
+        memory, strides = flat_planes(planes, writeable=True)
         width_px = area[4]
         # Room for an odd edge's pixel to count twice.
         lines = np.empty((3, size_px[0] + self.tensor.cell), self.tensor.dtype)
@@ -112,7 +111,7 @@ class Scatter:
             words, self._counts, area, self._weights, self._levels, (shift_x, shift_y),
             weights_x, weights_x[:: 1 << shift_x].copy(), weights_y,
             lines, lines.view(word_type(self.tensor)), sums, np.empty(width_px, self._code),
-            (luma_row, chroma_row, step), luma, u, v,
+            strides, memory,
         )  # fmt: skip
 
 
@@ -142,7 +141,7 @@ def _check_area(
 @kernel
 def _scatter(  # type: ignore[no-untyped-def]
     tensor, counts, area, weights, levels, shifts, feather_x, feather_c, feather_y,
-    lines, words, sums, codes, strides, luma, u, v,
+    lines, words, sums, codes, strides, planes,
 ):  # fmt: skip
     """The rectangle's rows one after the other, through line buffers that stay in the cache.
 
@@ -152,7 +151,6 @@ def _scatter(  # type: ignore[no-untyped-def]
     """
     left, top, x, y, width, height = area
     shift_x, shift_y = shifts
-    luma_row, chroma_row, step = strides
     first = left // len(counts[1])
     start = left - first * len(counts[1])
     for row in range(height):
@@ -162,8 +160,8 @@ def _scatter(  # type: ignore[no-untyped-def]
             lines[c, start + width] = lines[c, start + width - 1]
         red, green, blue = lines[0][start:], lines[1][start:], lines[2][start:]
         _code(red, green, blue, weights[0], levels[0], levels[5], codes)
-        _put(codes, feather_x, feather_y, row, 1, luma[(y + row) * luma_row + x :])
-        if step == 0:
+        _put(codes, feather_x, feather_y, row, 1, planes[0][(y + row) * strides[0][0] + x :])
+        if strides[1][1] == 0:
             continue
         upper = shift_y == 1 and row & 1 == 0  # of the two rows that share a chroma row
         for c in range(3):
@@ -172,11 +170,11 @@ def _scatter(  # type: ignore[no-untyped-def]
                 _pool(lines[c][start:], shift_x, 1, sums[c])
         if upper and row < height - 1:
             continue
-        to = ((y + row) >> shift_y) * chroma_row + (x >> shift_x) * step
         part = codes[: sums.shape[1]]
         for c in range(1, 3):
+            down, step = strides[c]
+            plane = planes[c][((y + row) >> shift_y) * down + (x >> shift_x) * step :]
             _code(sums[0], sums[1], sums[2], weights[c], levels[c], levels[5], part)
-            plane = u[to:] if c == 1 else v[to:]
             _put(part, feather_c, feather_y, row & ~shift_y, step, plane)
 
 

@@ -44,11 +44,11 @@ FORMATS = [
 ]
 """Bits and tensor format choose the compiled code: all combinations would take minutes."""
 
-STORAGES = ("plain", "padded", "nv12")
+STORAGES = ("plain", "padded", "mixed", "nv12")
 
 
 def store(planes: list[Array], storage: str) -> list[Array]:
-    """The same planes with padded rows, or with chroma as alternate columns of one plane."""
+    """The same planes with padded rows, all or U alone, or U and V as alternate columns of one."""
     if storage == "plain":
         return planes
     padded = []
@@ -58,6 +58,8 @@ def store(planes: list[Array], storage: str) -> list[Array]:
         padded.append(memory[:, : plane.shape[1]])
     if storage == "padded" or len(planes) == 1:
         return padded
+    if storage == "mixed":
+        return [planes[0], padded[1], planes[2]]
     rows, columns = planes[1].shape
     both = np.zeros((rows, 2 * columns + 6), planes[1].dtype)
     chroma = [both[:, 0 : 2 * columns : 2], both[:, 1 : 2 * columns : 2]]

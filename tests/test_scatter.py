@@ -230,3 +230,10 @@ def test_planes_that_cannot_be_written_in_place_are_refused() -> None:
     planes = [plane[:, ::-1] for plane in noise_planes(PIXELS[0], 8, 8, 1)]
     with pytest.raises(ValueError, match="adjacent or alternate"):
         Scatter(PIXELS[0], RGB8)(noise_tensor(RGB8, (2, 2), 1), 0, 0, 0, 0, 8, 8, planes)
+
+
+def test_read_only_planes_are_refused() -> None:
+    planes = noise_planes(PIXELS[0], 8, 8, 1)
+    planes[1].flags.writeable = False
+    with pytest.raises(ValueError, match="should be writeable"):
+        Scatter(PIXELS[0], RGB8)(noise_tensor(RGB8, (2, 2), 1), 0, 0, 0, 0, 8, 8, planes)
