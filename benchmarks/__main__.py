@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -14,9 +15,12 @@ from benchmarks.job import job_figures, start_up_s
 from benchmarks.kernels import kernel_figures, obvious_figures
 from benchmarks.network import TILE_PX, network_figures
 from benchmarks.smoothing import smoothing_figures
+from sfumato.stream.api import stylize
+from sfumato.stream.beside import picture_at, write_beside
 from sfumato.stream.media.sample import sample_clip
 
 README = Path(__file__).parent.parent / "README.md"
+PICTURE, PICTURE_S = README.parent / "docs" / "images" / "demo.jpg", 2.0
 BEGIN, END = "<!-- figures: python -m benchmarks figures -->\n", "<!-- end of figures -->"
 
 
@@ -69,6 +73,17 @@ def figures() -> None:
     README.write_text(f"{head}{BEGIN}\n{readme_figures()}\n{END}{tail}")
 
 
+@main.command()
+def picture() -> None:
+    """Paint the sample clip and put one frame beside its painting, as the README shows it."""
+    clip = sample_clip(user_cache_path("sfumato"))
+    with TemporaryDirectory() as folder:
+        painted = Path(folder) / "painted.mp4"
+        stylize(clip, painted, start_s=PICTURE_S, duration_s=0.5)
+        PICTURE.parent.mkdir(exist_ok=True)
+        write_beside(picture_at(clip, PICTURE_S + 0.4), picture_at(painted, 0.4), PICTURE)
+
+
 def readme_figures() -> str:
     """The README's tables, with the machine they were measured on."""
     facts = machine_facts()
@@ -85,10 +100,17 @@ def readme_figures() -> str:
         for row in network_figures()
     ]
     started = start_up_s(clip)
+    begin = (
+        f"`sfumato --help` takes {started['help']:.2f} s; a job of one frame, from the command to "
+        f"the verified file, {started['one frame']:.1f} s."
+    )
+    where = (
+        f"Measured on {facts['processor']}, {facts['cores']} cores, ONNX Runtime "
+        f"{facts['onnxruntime']}, Python {facts['python']}."
+    )
     return "\n".join(
         [
-            f"Measured on {facts['processor']}, {facts['cores']} cores, "
-            f"ONNX Runtime {facts['onnxruntime']}, Python {facts['python']}. "
+            where,
             "A 720p H.264 clip, file to file, `--preset superfast`; the obvious script reads with",
             "OpenCV, resizes with Pillow, runs the same network at FP32 and writes with OpenCV:",
             "",
@@ -98,8 +120,7 @@ def readme_figures() -> str:
             "",
             markdown_table(nets),
             "",
-            f"`sfumato --help` takes {started['help']:.2f} s; a job of one frame, from the command "
-            f"to the verified file, {started['one frame']:.1f} s.",
+            begin,
             "",
         ]
     )

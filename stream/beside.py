@@ -1,4 +1,4 @@
-"""One moment of a video beside its painting, as a picture."""
+"""One moment of a video as a picture, and two pictures beside each other."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ def picture_at(video: str | PathLike[str], second: float) -> NDArray[np.uint8]:
     raise SourceError(f"{video}: has no frame at {second} s")
 
 
-def write_beside(
-    source: str | PathLike[str], painted: str | PathLike[str], second: float, target: Path
-) -> None:
-    """Write both videos' frame at ``second``, source left, painting right, as PNG or JPEG."""
+def write_beside(left: NDArray[np.uint8], right: NDArray[np.uint8], target: Path) -> None:
+    """Write two pictures of one size side by side, as PNG or JPEG by the target's ending."""
     import cv2
 
-    pair = np.hstack([picture_at(source, second), picture_at(painted, second)])
-    done, data = cv2.imencode(target.suffix, pair[:, :, ::-1])
+    pair = np.hstack([left, right])[:, :, ::-1]
+    done, data = cv2.imencode(target.suffix, pair)
     assert done, target.suffix
     target.write_bytes(data.tobytes())

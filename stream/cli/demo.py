@@ -9,6 +9,9 @@ import click
 from sfumato.stream.cli.progress import progress_bar
 from sfumato.stream.settings import DEFAULT_STYLE
 
+MOMENT_S = 2.0
+"""What the picture beside the clip shows."""
+
 
 @click.command()
 @click.option(
@@ -35,7 +38,7 @@ def demo(output: Path, style: str, overwrite: bool) -> None:
     from platformdirs import user_cache_path
 
     from sfumato.stream.api import stylize
-    from sfumato.stream.beside import write_beside
+    from sfumato.stream.beside import picture_at, write_beside
     from sfumato.stream.cli.run import summarize
     from sfumato.stream.media.sample import sample_clip
 
@@ -44,6 +47,6 @@ def demo(output: Path, style: str, overwrite: bool) -> None:
     with progress_bar(quiet=False) as show:
         report = stylize(clip, output, style=style, overwrite=overwrite, on_progress=show)
     picture = output.with_suffix(".png")
-    write_beside(clip, output, second=2.0, target=picture)
+    write_beside(picture_at(clip, MOMENT_S), picture_at(output, MOMENT_S), picture)
     summarize(report)
     click.echo(f"The painted clip: {output}\nBefore and after: {picture}")
