@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError, SourceError
 from sfumato.stream.media import open_sink, open_source
-from tests.media import make_clip, pictures, repaint_file, times
+from tests.media import fit, make_clip, pictures, repaint_file, times
 
 
 def colours(width: int, height: int, number: int = 0) -> NDArray[np.uint8]:
@@ -217,3 +217,12 @@ def test_transparency_is_reported(tmp_path: Path) -> None:
     warnings, _ = repaint_file(tmp_path / "half.png", tmp_path / "half_out.png")
     assert warnings == ["transparent parts are painted over black"]
     assert read_image(tmp_path / "half_out.png")[0, 0].tolist() == [0, 0, 0]
+
+
+def test_closing_twice_is_closing_once(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "in.mp4", frames=1)
+    with open_source(clip) as source, open_sink(tmp_path / "out.png", like=source) as sink:
+        for frame in source.frames():
+            sink.write(fit(frame, sink.pixels))
+        sink.close()
+    assert (tmp_path / "out.png").stat().st_size > 0

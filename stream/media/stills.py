@@ -176,6 +176,7 @@ class ImageSink:
         self._convert = Converter()
         self._encoder: VideoCodecContext | None = None
         self._hidden: list[tuple[Path, Path]] = []
+        self._closed = False
 
     def write(self, frame: Frame) -> None:
         """See :class:`~sfumato.stream.media.sink.Sink`."""
@@ -194,6 +195,8 @@ class ImageSink:
 
     def close(self) -> None:
         """See :class:`~sfumato.stream.media.sink.Sink`."""
+        if self._closed:
+            return
         try:
             if not self._hidden:
                 raise SinkError(f"{self.path} would be empty: no frame was written")
@@ -206,6 +209,7 @@ class ImageSink:
             self.abort()
             raise
         self._hidden = []
+        self._closed = True
 
     def abort(self) -> None:
         """See :class:`~sfumato.stream.media.sink.Sink`."""
