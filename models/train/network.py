@@ -117,6 +117,17 @@ class Painter(nn.Module):
             with torch.no_grad():
                 self(cells)
             hook.remove()
+        self.tighten()
+
+    def tighten(self) -> None:
+        """Spend no codes on steps that the rectified sum after them cannot tell apart.
+
+        A step below -max(x) gives 0 whatever it is, one above max(sum) the largest code.
+        """
+        before = self.stem_quant
+        for block in self.blocks:
+            block.mix_quant.limit(-before.largest(), block.sum_quant.largest())
+            before = block.sum_quant
 
     def set_rounding(self, on: bool) -> None:
         """Round weights and activations (with the ranges they have) or leave them be."""

@@ -37,9 +37,21 @@ class FakeQuant(nn.Module):
         edges = torch.tensor([_CLIPPED_SHARE, 1 - _CLIPPED_SHARE])
         low, high = (float(v) for v in _quantiles(flat, edges))
         low = min(low, 0.0) if self.signed else 0.0
+        self._set(low, high)
+        self.on = True
+
+    def largest(self) -> float:
+        """The largest value that can be told from a larger one."""
+        return float(self.scale.detach() * (255 - self.zero))
+
+    def limit(self, low: float, high: float) -> None:
+        """Narrow the range to what lies in ``low``…``high``."""
+        least = float(-self.scale.detach() * self.zero)
+        self._set(max(low, least), min(high, self.largest()))
+
+    def _set(self, low: float, high: float) -> None:
         self.scale.data = torch.tensor(max(high - low, 1e-3) / 255)
         self.zero = torch.round(torch.tensor(-low) / self.scale.data).clamp(0, 255)
-        self.on = True
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.on:

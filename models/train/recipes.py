@@ -104,7 +104,7 @@ RECIPES = {
             render=ukiyoe.render,
             renderer="ukiyoe",
             shape=Shape(blocks=4, grain=True),
-            schedule=Schedule(steps=9_000, rate=4e-3),
+            schedule=Schedule(steps=11_000, rate=4e-3),
             objective=regression,
             grain_seed=ukiyoe.GRAIN_SEED,
             textured=True,
