@@ -61,12 +61,12 @@ class Frame:
     @property
     def width_px(self) -> int:
         """Columns of luma."""
-        return self.planes[0].shape[1]
+        return int(self.planes[0].shape[1])
 
     @property
     def height_px(self) -> int:
         """Rows of luma."""
-        return self.planes[0].shape[0]
+        return int(self.planes[0].shape[0])
 
     def __repr__(self) -> str:
         return (
