@@ -32,8 +32,9 @@ class PlanePool:
         """Planes with whatever they held before."""
         if self._free:
             return self._free.pop()
-        dtype = np.uint8 if self.pixels.bits == 8 else np.uint16
-        return tuple(np.empty(shape, dtype) for shape in self._shapes)
+        if self.pixels.bits == 8:
+            return tuple(np.empty(shape, np.uint8) for shape in self._shapes)
+        return tuple(np.empty(shape, np.uint16) for shape in self._shapes)
 
     def release(self, planes: tuple[Plane, ...]) -> None:
         """Take planes back; the caller no longer uses them."""
