@@ -92,7 +92,7 @@ def paint_file(source: Path, target: Path, fp32: Path) -> tuple[int, float]:
         image = image.resize((width_px, height_px), Image.Resampling.BICUBIC)
         tensor = np.asarray(image).astype(np.float32) / 255.0
         tensor = np.transpose(tensor, (2, 0, 1))[None]
-        painted = session.run(None, {"rgb": tensor})[0][0]
+        painted = np.asarray(session.run(None, {"rgb": tensor})[0])[0]
         painted = (np.transpose(painted, (1, 2, 0)) * 255.0).clip(0, 255).astype(np.uint8)
         writer.write(cv2.cvtColor(painted, cv2.COLOR_RGB2BGR))
         frames += 1
