@@ -86,8 +86,7 @@ def fit(
     sampler: Sampler,
     schedule: Schedule,
     objective: Objective,
-    *,
-    progress: Callable[[int, float], None] = lambda step, loss: None,
+    progress: Callable[[str], None] = lambda line: None,
     checkpoint: Path | None = None,
 ) -> None:
     """Train ``painter`` in place, rounding to INT8 from the last part on.
@@ -95,7 +94,7 @@ def fit(
     The state is kept in ``checkpoint`` every thousand steps; a file that is there is gone on from.
     """
     torch.manual_seed(schedule.seed)
-    rounding_from = round(schedule.steps * (1 - schedule.rounded_share))
+    rounding_from = min(round(schedule.steps * (1 - schedule.rounded_share)), schedule.steps - 1)
     optimizer = _optimizer(painter, schedule)
     state = Progress(step=0, loss=0.0)
     if checkpoint is not None and checkpoint.exists():
@@ -113,8 +112,8 @@ def fit(
         optimizer.step()
         state.update(step, float(loss.detach()))
         if step % 100 == 99:
-            progress(step + 1, state.loss)
-        if checkpoint is not None and step % 1000 == 999:
+            progress(f"step {step + 1}/{schedule.steps} loss {state.loss:.4f}")
+        if checkpoint is not None and (step % 1000 == 999 or step + 1 == schedule.steps):
             _save(checkpoint, painter, optimizer, state)
     painter.eval()
 

@@ -15,21 +15,28 @@ from sfumato.models.train.network import CELL, Painter, Shape
 Flats = Callable[[Tensor], Tensor]
 """What the style makes of even colours: (n, 3) → (n, 3), 0…1."""
 
+STILL = 1.5 / 255
+"""Neighbours in a rendering that differ by less belong to one even area."""
+
 DETAIL_WEIGHT = 5.0
 """Where few pixels are dark, the best guess in L1 is "no line": lines and edges count more."""
 
 
-def regression(flats: Flats | None = None, count: int = 8) -> Objective:
-    """The objective of a style that copies a renderer, with ``count`` even patches a batch."""
+def regression(flats: Flats | None = None, count: int = 8, calm: float = 0.0) -> Objective:
+    """The objective of a style that copies a renderer.
+
+    With ``flats``, each batch has ``count`` even patches beside it. ``calm`` weighs what is left of
+    texture where the renderer left none: it is faint, and drowns in the error at edges.
+    """
 
     def objective(painter: Painter, cells: Tensor, wanted: Tensor) -> Tensor:
-        loss = picture_loss(painter(cells), wanted, painter.shape)
+        loss = picture_loss(painter(cells), wanted, painter.shape, calm)
         return loss if flats is None else loss + flat_loss(painter, flats, count)
 
     return objective
 
 
-def picture_loss(painted: Tensor, wanted: Tensor, shape: Shape) -> Tensor:
+def picture_loss(painted: Tensor, wanted: Tensor, shape: Shape, calm: float = 0.0) -> Tensor:
     """L1 of pixels, of their differences and of 4 × 4 means, away from the padded border."""
     margin = min(shape.radius_px, 16)
     image = functional.pixel_shuffle(painted, CELL)
@@ -43,6 +50,9 @@ def picture_loss(painted: Tensor, wanted: Tensor, shape: Shape) -> Tensor:
     for axis in (2, 3):
         edge = weight.narrow(axis, 1, weight.shape[axis] - 1)
         loss = loss + (edge * error.diff(dim=axis).abs()).mean()
+        if calm:
+            still = wanted.diff(dim=axis).abs() < STILL
+            loss = loss + calm * (still * image.diff(dim=axis).abs()).mean()
     return loss
 
 

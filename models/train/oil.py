@@ -27,7 +27,7 @@ def render(image: Image) -> Image:
     body = smear(body, tangents(grey, 1.5), 4, 2.0)
     along = tangents(grey, 4.0, _SLANT)
     lab = repaint(to_lab(body), STARRY_NIGHT, (0.45, 0.68))
-    marks = np.tanh(bristles(GRAIN_SEED, along, _REACH_PX, _SIGMA_PX, 1.1) / 1.6)
+    marks = np.tanh(bristles(GRAIN_SEED, along, _REACH_PX, _SIGMA_PX, 1.4) / 1.6)
     return from_lab(_brushed(lab, marks))
 
 

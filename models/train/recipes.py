@@ -23,6 +23,14 @@ PAINTING_PX = 512
 """Short side at which a painting is looked at: its strokes should be as wide as the style's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One training run; the next goes on from where it ended, unrounded again at first."""
+
+    objective: Callable[[], Objective]
+    schedule: Schedule
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """Everything that makes one style, content aside."""
@@ -33,9 +41,8 @@ class Recipe:
     """Makes the pictures to learn from."""
     renderer: str
     """Name of the renderer: styles that share one share its pictures."""
-    objective: Callable[[], Objective]
+    stages: tuple[Stage, ...]
     shape: Shape = field(default_factory=Shape)
-    schedule: Schedule = field(default_factory=Schedule)
     grain_seed: int | None = None
     textured: bool = False
 
@@ -55,15 +62,23 @@ def of_painting(path: Path) -> Recipe:
         summary=f"in the manner of {path.name}",
         render=lambda image: image,
         renderer="content",
-        objective=lambda: PaintingLoss(painting, load_judge()),
+        stages=(
+            Stage(
+                lambda: PaintingLoss(painting, load_judge()),
+                Schedule(steps=12_000, crop_px=256, rate=2e-3),
+            ),
+        ),
         shape=Shape(blocks=5),
-        schedule=Schedule(steps=12_000, crop_px=256, rate=2e-3),
         textured=True,
     )
 
 
 def _toon_flats(colours: Tensor) -> Tensor:
     return torch.from_numpy(toon.flats(colours.numpy()))
+
+
+def _calm_toon() -> Objective:
+    return regression(_toon_flats, calm=3.0)
 
 
 RECIPES = {
@@ -75,8 +90,10 @@ RECIPES = {
             render=toon.render,
             renderer="toon",
             shape=Shape(blocks=3),
-            schedule=Schedule(steps=16_000),
-            objective=lambda: regression(_toon_flats),
+            stages=(
+                Stage(lambda: regression(_toon_flats), Schedule(steps=16_000)),
+                Stage(_calm_toon, Schedule(steps=14_000, rate=3e-3, seed=2)),
+            ),
         ),
         Recipe(
             name="toon-fast",
@@ -84,17 +101,15 @@ RECIPES = {
             render=toon.render,
             renderer="toon",
             shape=Shape(blocks=2),
-            schedule=Schedule(steps=9_000),
-            objective=lambda: regression(_toon_flats),
+            stages=(Stage(lambda: regression(_toon_flats), Schedule(steps=9_000)),),
         ),
         Recipe(
             name="oil",
             summary="oil paint: strokes along the forms, the colours of The Starry Night",
             render=oil.render,
             renderer="oil",
-            shape=Shape(blocks=5, grain=True),
-            schedule=Schedule(steps=10_500, rate=4e-3),
-            objective=regression,
+            shape=Shape(narrow=48, blocks=4, grain=True),
+            stages=(Stage(regression, Schedule(steps=9_500, rate=4e-3)),),
             grain_seed=oil.GRAIN_SEED,
             textured=True,
         ),
@@ -104,8 +119,7 @@ RECIPES = {
             render=ukiyoe.render,
             renderer="ukiyoe",
             shape=Shape(blocks=4, grain=True),
-            schedule=Schedule(steps=11_000, rate=4e-3),
-            objective=regression,
+            stages=(Stage(regression, Schedule(steps=8_500, rate=4e-3)),),
             grain_seed=ukiyoe.GRAIN_SEED,
             textured=True,
         ),

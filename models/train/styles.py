@@ -18,7 +18,7 @@ from sfumato.models.train.acceptance import Painted, measure
 from sfumato.models.train.content import Codes, Pair
 from sfumato.models.train.fit import Sampler, fit
 from sfumato.models.train.network import CELL, Painter
-from sfumato.models.train.recipes import Recipe
+from sfumato.models.train.recipes import Recipe, Stage
 from sfumato.models.train.settle import settle
 
 HELD_OUT = "holdout"
@@ -51,27 +51,40 @@ def train(
     Renderings and the run's state are kept in ``out_folder``/work: an interrupted call goes on
     where it stopped. Raises :class:`ContentError` for a folder or picture that is of no use.
     """
-    wanted = {"steps": steps, "seed": seed}
-    schedule = replace(recipe.schedule, **{k: v for k, v in wanted.items() if v is not None})
+    stages = _stages(recipe, steps, seed)
     work = out_folder / "work"
-    cache = work / recipe.renderer
-    rendered = content.pairs(content_folder, recipe.render, cache, progress, synthetic=30)
-    learned, held_out = split(list(rendered))
-    torch.manual_seed(schedule.seed)
-    painter = Painter(recipe.shape)
-    grain = None if recipe.grain_seed is None else grain_texture(recipe.grain_seed)
-    sampler = Sampler(learned, schedule, grain)
-    fit(
-        painter,
-        sampler,
-        schedule,
-        recipe.objective(),
-        progress=lambda step, loss: progress(f"step {step}/{schedule.steps} loss {loss:.4f}"),
-        checkpoint=work / f"{recipe.name}.pt",
+    rendered = content.pairs(
+        content_folder, recipe.render, work / recipe.renderer, progress, synthetic=30
     )
-    how = f"{len(learned)} pictures, {schedule.steps} steps, seed {schedule.seed}"
-    samples = torch.cat([sampler.batch()[0] for _ in range(8)])
+    learned, held_out = split(list(rendered))
+    grain = None if recipe.grain_seed is None else grain_texture(recipe.grain_seed)
+    torch.manual_seed(stages[0].schedule.seed)
+    painter = Painter(recipe.shape)
+    samplers = [Sampler(learned, stage.schedule, grain) for stage in stages]
+    for number, (stage, sampler) in enumerate(zip(stages, samplers, strict=True)):
+        painter.set_rounding(False)
+        checkpoint = work / (f"{recipe.name}.pt" if number == 0 else f"{recipe.name}.{number}.pt")
+        fit(painter, sampler, stage.schedule, stage.objective(), progress, checkpoint)
+    runs = " and ".join(f"{s.schedule.steps} steps from seed {s.schedule.seed}" for s in stages)
+    how = f"{len(learned)} pictures, {runs}"
+    samples = torch.cat([samplers[-1].batch()[0] for _ in range(8)])
     return export(painter, recipe, how, [p.source for p in held_out], samples, out_folder)
+
+
+def _stages(recipe: Recipe, steps: int | None, seed: int | None) -> list[Stage]:
+    """The recipe's stages; ``steps`` are shared out among them as its own are."""
+    share = 1.0 if steps is None else steps / sum(s.schedule.steps for s in recipe.stages)
+    return [
+        Stage(
+            stage.objective,
+            replace(
+                stage.schedule,
+                steps=max(1, round(share * stage.schedule.steps)),
+                seed=stage.schedule.seed if seed is None else seed + number,
+            ),
+        )
+        for number, stage in enumerate(recipe.stages)
+    ]
 
 
 def split(rendered: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
