@@ -56,14 +56,14 @@ def best_tile(
 
 def _cuts(length: int, overlap: int, margin: int) -> dict[int, int]:
     """Tile length → how many of them an axis takes, for 1, 2, 3… pieces."""
-    sizes: dict[int, int] = {}
     whole = length + 2 * margin
     smallest = 2 * overlap + TILE_PX
-    for pieces in range(1, 65):
+    sizes = {align_up(whole, TILE_PX): 1}
+    for pieces in range(2, 65):
         size = align_up(-(-(whole - overlap) // pieces) + overlap, TILE_PX)
-        if pieces > 1 and size < smallest:
+        if size < smallest:
             break
-        sizes.setdefault(size, max(1, -(-(whole - overlap) // (size - overlap))))
+        sizes.setdefault(size, -(-(whole - overlap) // (size - overlap)))
     return sizes
 
 
@@ -78,7 +78,8 @@ def make_plan(
     overlap_px: int | None = None,
     workers: int | None = None,
 ) -> Plan:
-    """The plan for frames of this size; what the caller gives is kept as it is.
+    """The plan for frames of this size; what the caller gives is kept as it is, save for very
+    large tiles, which end with the frame.
 
     One worker per core with one thread each measures faster than one worker with many threads
     wherever there are two frames to work on. Raises :class:`SettingsError` for values that
@@ -91,6 +92,9 @@ def make_plan(
     for name, size in zip(("width", "height"), tile, strict=True):
         if size <= 0 or size % TILE_PX or size % multiple:
             raise SettingsError(f"--tile {tile[0]}x{tile[1]}: the {name} must be a multiple of 64")
+    if tile[0] * tile[1] > MAX_TILE_PX:  # what lies beyond the frame is work for nothing
+        whole = [align_up(size + 2 * margin, TILE_PX) for size in (width_px, height_px)]
+        tile = (min(tile[0], whole[0]), min(tile[1], whole[1]))
     tiles = plan_tiles(
         width_px, height_px, tile, radius_px=radius_px, overlap_px=overlap, multiple=multiple
     )

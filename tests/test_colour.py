@@ -165,6 +165,13 @@ def test_full_range_by_format_name(tmp_path: Path) -> None:
         assert next(container.decode(video=0)).color_range == 2
 
 
+@pytest.mark.parametrize(("matrix", "name"), [(8, "YCgCo"), (10, "constant"), (14, "ICtCp")])
+def test_matrices_that_nothing_reads_are_refused(tmp_path: Path, matrix: int, name: str) -> None:
+    clip = make_clip(tmp_path / "clip.mkv", tags={"colorspace": matrix})
+    with pytest.raises(SourceError, match=rf"clip\.mkv is coded in .*{name}.*; convert it to"):
+        open_source(clip)
+
+
 @pytest.mark.parametrize("transfer", [16, 18])
 def test_hdr_is_refused_with_the_reason(tmp_path: Path, transfer: int) -> None:
     tags = {"colorspace": 9, "color_primaries": 9, "color_trc": transfer, "color_range": 1}

@@ -132,6 +132,22 @@ def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
         open_source(tmp_path)
 
 
+@pytest.mark.parametrize("begin_s", [100.0, 1e18, 1e300])
+def test_a_part_beyond_the_end_is_one_clear_line(tmp_path: Path, begin_s: float) -> None:
+    clip = make_clip(tmp_path / "clip.mp4")
+    with pytest.raises(SourceError, match="no picture in the wanted part; check --start"):
+        open_source(clip, start_s=begin_s)
+    with pytest.raises(SourceError, match=r"no picture in the wanted part; .*--duration"):
+        open_source(clip, duration_s=1e-9)
+
+
+@pytest.mark.parametrize("header", [b"W0 H0", b"W99999 H99999", b"W64"])
+def test_a_damaged_header_is_one_clear_line(tmp_path: Path, header: bytes) -> None:
+    (tmp_path / "clip.y4m").write_bytes(b"YUV4MPEG2 " + header)
+    with pytest.raises(SourceError, match=r"clip\.y4m: not a video or image that can be read"):
+        open_source(tmp_path / "clip.y4m")
+
+
 def test_sound_alone_is_no_video(tmp_path: Path) -> None:
     path = tmp_path / "tone.wav"
     with av.open(str(path), "w") as container:

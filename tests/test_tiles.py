@@ -18,6 +18,19 @@ radii = st.integers(0, 12).map(lambda n: 4 * n)
 tiles = st.integers(4, 24).map(lambda n: TILE_PX * n)
 
 
+@given(lengths, lengths, st.integers(0, 4096))
+def test_any_overlap_finds_a_plan(width: int, height: int, overlap: int) -> None:
+    plan = make_plan(width, height, radius_px=24, multiple=4, cores=2, overlap_px=overlap)
+    assert plan.tiles[0].x.start == plan.tiles[0].y.start == 0
+    assert plan.tiles[-1].x.stop == width and plan.tiles[-1].y.stop == height
+
+
+def test_tiles_far_larger_than_the_frame_end_with_it() -> None:
+    asked = {"radius_px": 24, "multiple": 4, "cores": 1}
+    assert make_plan(100, 50, **asked, tile_px=(64000, 6400)).tile_px == (192, 128)
+    assert make_plan(100, 50, **asked, tile_px=(512, 512)).tile_px == (512, 512)
+
+
 @given(lengths, radii, tiles)
 def test_exact_spans_give_every_pixel_once_with_its_halo(
     length: int, radius: int, tile: int

@@ -16,7 +16,7 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError
 from sfumato.stream.frame import Frame
 from sfumato.stream.media.colour import FULL, LIMITED, MATRIX_CODES, ColourTags, tags_for
-from sfumato.stream.media.encoders import HOMES, Choice
+from sfumato.stream.media.encoders import Choice, home_of
 from sfumato.stream.media.palette import Palette
 from sfumato.stream.media.planes import PLANAR, Converter, frame_of
 from sfumato.stream.media.source import Source
@@ -105,8 +105,7 @@ class VideoCoder:
             stream = container.add_stream(codec, rate=self._rate, options=options)
         except ValueError:
             raise SinkError(
-                f"{suffix} files cannot hold {codec}; use a name ending in "
-                f"{HOMES.get(codec, '.mkv')}, or another --codec"
+                f"{suffix} files cannot hold {codec}; {home_of(codec, suffix)}"
             ) from None
         if not isinstance(stream, VideoStream):
             raise SinkError(f"--codec {codec} is no video encoder")
@@ -148,7 +147,8 @@ class VideoCoder:
 
     def _choose_clock(self, format_name: str, time_base: Fraction) -> Fraction:
         """The source's ticks, unless the file's own clock is the frame count or too coarse."""
-        if format_name in ("avi", "mpeg", "mpeg1video", "mpeg2video"):
+        even = ("avi", "mpeg", "mpeg1video", "mpeg2video")
+        if format_name in even or self._choice.codec in even:
             return 1 / self._rate
         if format_name == "gif":
             return Fraction(1, 100)

@@ -33,6 +33,19 @@ SWSCALE_CODES: dict[Matrix, int] = {"bt709": 1, "bt601": 5, "bt2020": 9}
 HDR_TRANSFERS = {16: "PQ (HDR10)", 18: "HLG"}
 """H.273 transfer characteristics that a standard-range picture cannot show."""
 
+UNKNOWN_MATRICES = {
+    8: "YCgCo",
+    10: "BT.2020 constant luminance",
+    11: "SMPTE 2085",
+    12: "chromaticity-derived",
+    13: "chromaticity-derived constant luminance",
+    14: "ICtCp",
+    15: "IPT-C2",
+    16: "YCgCo-Re",
+    17: "YCgCo-Ro",
+}
+"""H.273 matrix coefficients that are read by nothing here, libswscale included."""
+
 HD_LINES = 720
 """From this height on untagged video counts as BT.709, below it as BT.601."""
 
@@ -47,12 +60,19 @@ class ColourTags:
     full_range: bool = False
 
 
-def refuse_hdr(name: str, frame: VideoFrame) -> None:
-    """Raise SourceError for HDR video: shown without tone mapping it would look washed out."""
+def refuse_colour(name: str, frame: VideoFrame) -> None:
+    """Raise SourceError for colours that would come out wrong.
+
+    HDR video would look washed out without tone mapping.
+    """
     if kind := HDR_TRANSFERS.get(frame.color_trc):
         raise SourceError(
             f"{name} is {kind} video, which Sfumato cannot tone-map yet; "
             "convert it to standard range (SDR) first"
+        )
+    if not is_rgb(frame) and (matrix := UNKNOWN_MATRICES.get(frame.colorspace)):
+        raise SourceError(
+            f"{name} is coded in {matrix} colours, which cannot be read; convert it to BT.709 first"
         )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
 import av
 from av.codec.codec import UnknownCodecError
+from av.error import FFmpegError
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SettingsError, SinkError
@@ -46,8 +48,18 @@ ALIASES = {
     "jpeg": "mjpeg",
 }
 
-HOMES = {"ffv1": ".mkv", "libvpx-vp9": ".webm", "libsvtav1": ".mkv", "prores_ks": ".mov"}
-"""Where a codec is at home, for the hint when a container does not take it."""
+HOMES = {
+    ".mkv": "matroska",
+    ".mp4": "mp4",
+    ".mov": "mov",
+    ".avi": "avi",
+    ".webm": "webm",
+    ".gif": "gif",
+}
+"""Containers that are worth a hint when another does not take a codec, by their endings."""
+
+BEST_HOMES = {"gif": ".gif", "libvpx-vp9": ".webm", "prores_ks": ".mov"}
+"""Where players look for a codec, of the several that could hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +165,24 @@ def find_codec(name: str) -> str:
     if codec.type != "video":
         raise SinkError(f"--codec {name} is for {codec.type}; try libx264, libx265 or ffv1")
     return known
+
+
+def home_of(codec: str, refused: str) -> str:
+    """What to do where files ending in `refused` cannot hold the codec."""
+    for suffix in sorted(HOMES, key=lambda suffix: suffix != BEST_HOMES.get(codec)):
+        if suffix != refused.lower() and _takes(HOMES[suffix], codec):
+            return f"use a name ending in {suffix}, or another --codec"
+    return "use another --codec, such as libx264 or ffv1"
+
+
+def _takes(form: str, codec: str) -> bool:
+    """Whether a container format can hold the codec, found out by trying."""
+    try:
+        with av.open(BytesIO(), "w", format=form) as trial:
+            trial.add_stream(codec, rate=25)
+    except (FFmpegError, ValueError):
+        return False
+    return True
 
 
 def crf_to_qscale(crf: int) -> int:

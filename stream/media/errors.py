@@ -43,7 +43,8 @@ def writing(name: str) -> Iterator[None]:
 
 def reading_reason(error: Exception) -> str:
     """A clause a user can act on."""
-    if isinstance(error, av.error.InvalidDataError):
+    number = getattr(error, "errno", None)
+    if isinstance(error, av.error.InvalidDataError) or number in (errno.EINVAL, errno.EBUSY):
         return "not a video or image that can be read, or damaged at its start"
     if isinstance(error, (av.error.ExitError, TimeoutError)):
         return f"no data within {READ_TIMEOUT_S:.0f} s; check the address and the network"
@@ -67,6 +68,8 @@ def writing_reason(error: Exception) -> str:
         return "permission denied; choose a folder that you can write to"
     if number == errno.EPIPE:
         return "the program reading it has gone"
+    if isinstance(error, av.error.PatchWelcomeError):
+        return "this kind of file cannot hold such pictures or times; try .mkv"
     return plain(error)
 
 

@@ -19,7 +19,7 @@ from sfumato.stream.errors import SourceError
 from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.media.carried import Carried
 from sfumato.stream.media.clock import Clock, Cut
-from sfumato.stream.media.colour import refuse_hdr
+from sfumato.stream.media.colour import refuse_colour
 from sfumato.stream.media.decode import Decoder
 from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
 from sfumato.stream.media.normal import Normalizer
@@ -119,7 +119,7 @@ class VideoReader:
             try:
                 self._container.seek(int(start / self._time_base), stream=self._video)
                 self._sought = True
-            except (FFmpegError, OSError):
+            except (FFmpegError, OSError, OverflowError):
                 pass  # A pipe cannot seek: what comes before the part is read and dropped.
         return Cut(start if start_s else None, end)
 
@@ -130,7 +130,7 @@ class VideoReader:
         if first is None:
             raise SourceError(f"{self.name} holds no picture{self._why_empty()}")
         picture, _ = first
-        refuse_hdr(self.name, picture)
+        refuse_colour(self.name, picture)
         self._normal = Normalizer(picture)
         self.info = self._describe(picture)
         self.carried = self._carry(picture, path if path.is_file() else None)
@@ -166,7 +166,7 @@ class VideoReader:
     def _why_empty(self) -> str:
         if self.skipped:
             return f" that can be decoded ({self.skipped} damaged packets)"
-        return " in the wanted part; check --start" if self._cut.start_s is not None else ""
+        return "" if self._cut == Cut() else " in the wanted part; check --start and --duration"
 
     def _wanted(self) -> Iterator[tuple[VideoFrame, int]]:
         """The pictures of the cut, each with its timestamp on the source's clock."""

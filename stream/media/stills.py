@@ -19,6 +19,7 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError, SourceError
 from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.media.carried import Carried
+from sfumato.stream.media.colour import refuse_colour
 from sfumato.stream.media.encoders import crf_to_qscale
 from sfumato.stream.media.errors import plain, reading, writing
 from sfumato.stream.media.normal import Normalizer
@@ -65,6 +66,7 @@ class ImageSequence:
         first = next(self._pictures, None)
         if first is None:
             raise SourceError(f"{name}: none of its {len(self._paths)} pictures can be read")
+        refuse_colour(name, first[1])
         self._pictures = chain([first], self._pictures)
         self._describe(first[1], rate, first_number + begin)
 

@@ -24,6 +24,7 @@ COVER_MIME_TYPES = {"mjpeg": ("jpg", "image/jpeg"), "png": ("png", "image/png")}
 
 STALE_KEYS = {
     "encoder",
+    "software",
     "major_brand",
     "minor_version",
     "compatible_brands",

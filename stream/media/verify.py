@@ -54,7 +54,7 @@ def verify(path: Path, name: str, expected: Expected) -> list[str]:
     """
     try:
         with av.open(str(path), "r", metadata_errors="replace") as container:
-            video = next(stream for stream in container.streams.video if not is_cover(stream))
+            video = _film(container, name)
             ticks = [packet.pts for packet in container.demux(video) if packet.size > 0]
             if len(ticks) != expected.frames:
                 raise SinkError(
@@ -68,8 +68,18 @@ def verify(path: Path, name: str, expected: Expected) -> list[str]:
             ]
         _decode_ends(path)
         return said
-    except (FFmpegError, StopIteration) as error:
+    except FFmpegError as error:
         raise SinkError(f"{name} was written but cannot be read back: {plain(error)}") from error
+
+
+def _film(container: InputContainer, name: str) -> VideoStream:
+    """The video stream that was written. Raises SinkError where a reader finds none."""
+    films = [stream for stream in container.streams.video if not is_cover(stream)]
+    if not films:
+        raise SinkError(
+            f"{name} was written but no video is found in it; try another --codec or file ending"
+        )
+    return films[0]
 
 
 def _moved(ticks: list[int | None], time_base: Fraction, expected: Expected) -> list[str]:
@@ -87,7 +97,7 @@ def _moved(ticks: list[int | None], time_base: Fraction, expected: Expected) -> 
 def _decode_ends(path: Path) -> None:
     """Decode the first picture and the last seconds; a decoder that cannot raises."""
     with av.open(str(path), "r", metadata_errors="replace") as container:
-        video = next(stream for stream in container.streams.video if not is_cover(stream))
+        video = _film(container, path.name)
         pictures = container.decode(video)
         if next(pictures, None) is None:
             raise SinkError(f"{path.name} holds no picture that can be decoded")

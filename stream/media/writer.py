@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from contextlib import suppress
@@ -12,12 +13,13 @@ from typing import Self
 
 import av
 from av.container import OutputContainer
+from av.error import FFmpegError
 
 from sfumato.stream.errors import SinkError
 from sfumato.stream.frame import Frame
 from sfumato.stream.media.coder import VideoCoder
-from sfumato.stream.media.encoders import choose_encoder, choose_pixels
-from sfumato.stream.media.errors import writing
+from sfumato.stream.media.encoders import choose_encoder, choose_pixels, home_of
+from sfumato.stream.media.errors import plain, writing
 from sfumato.stream.media.sink import check_frame, partial_name
 from sfumato.stream.media.source import Source
 from sfumato.stream.media.streams import StreamCopy, useful_metadata
@@ -112,12 +114,18 @@ class VideoWriter:
 
     def _open(self) -> OutputContainer:
         try:
-            return av.open(str(self._partial), "w", container_options=self._options())
+            container = av.open(str(self._partial), "w", container_options=self._options())
         except ValueError:
             raise SinkError(
                 f"cannot write {self.path}: {self.path.suffix or 'no ending'} is no kind of video "
                 "file that is known; use .mp4, .mkv, .mov, .webm, .gif, .png or .jpg"
             ) from None
+        if container.format.no_file:  # playlists: many files, which no rename puts in place at once
+            raise SinkError(
+                f"cannot write {self.path}: a {self.path.suffix} output is many files; "
+                "use .mp4 or .mkv and cut that into pieces"
+            )
+        return container
 
     def _begin(
         self, container: OutputContainer, threads: int | None
@@ -137,9 +145,26 @@ class VideoWriter:
         copies = StreamCopy(container, carried)
         container.metadata.update(useful_metadata(carried.metadata))
         container.set_chapters(list(carried.chapters))
-        container.start_encoding()
+        self._start(container)
         copies.begin()
         return coder, copies
+
+    def _start(self, container: OutputContainer) -> None:
+        """Open the encoder and write the header. What fails here is a choice, unless the disk is."""
+        try:
+            container.start_encoding()
+        except FFmpegError as error:
+            if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT):
+                raise
+            codec, suffix = self._choice.codec, self.path.suffix
+            if str(error.filename).startswith("avcodec_open"):
+                raise SinkError(
+                    f"{codec} does not take {self.size_px[0]}x{self.size_px[1]} pictures here "
+                    f"({plain(error)}); try another --codec, such as libx264 or ffv1"
+                ) from error
+            raise SinkError(
+                f"{suffix} files cannot hold {codec} ({plain(error)}); {home_of(codec, suffix)}"
+            ) from error
 
     def _options(self) -> dict[str, str]:
         """MP4 and MOV tell when a stream starts in ticks of the movie: make them fine enough."""
