@@ -110,6 +110,26 @@ def test_existing_output_is_kept_unless_told(picture: Path, tmp_path: Path) -> N
     assert target.read_bytes() == b"precious"
 
 
+def test_a_report_destroys_nothing(picture: Path, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.png", tmp_path / "out.png"
+    source.write_bytes(picture.read_bytes())
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    words = ["run", str(source), "-o", str(target), "--style", "identity", "--report"]
+    missing = tmp_path / "no" / "r.json"
+    cases = {
+        source: "is the input",
+        target: "is the output",
+        pipe: "is a device",
+        missing: "no does",
+    }
+    for report, reason in cases.items():
+        done = sfumato(*words, str(report))
+        assert done.returncode == 1 and reason in done.stderr
+        assert len(done.stderr.splitlines()) == 1 and not target.exists()
+    assert source.read_bytes() == picture.read_bytes() and pipe.is_fifo()
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_leaves_nothing_and_exits_130(tmp_path: Path, stop: signal.Signals) -> None:
     source = tmp_path / "in.y4m"

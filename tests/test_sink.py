@@ -282,12 +282,33 @@ def test_what_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
         tmp_path / "out.xyz": r"\.xyz is no kind of video file .* use \.mp4",
         tmp_path / "out": r"no ending is no kind of video file",
         tmp_path: r"exists|is a folder",
+        tmp_path / f"{'x' * 300}.mp4": r"the name is too long; choose a shorter one",
+        Path("."): r"is a folder; name a file",
     }
     for target, reason in cases.items():
         with pytest.raises(SinkError, match=reason) as caught:
             repaint_file(clip, target)
         assert "\n" not in str(caught.value)
     assert sorted(os.listdir(tmp_path)) == ["clip.mp4"]
+
+
+@pytest.mark.parametrize("name", ["http:a.mp4", "100%.mp4", "é" * 125 + ".mp4", "a 'b\"\n.mp4"])
+def test_any_name_is_read_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    make_clip(tmp_path / "clip.mp4").rename(tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    repaint_file(name, f"2{name}")
+    assert sorted(os.listdir(tmp_path)) == sorted([name, f"2{name}"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.mp4")
+    os.mkfifo(tmp_path / "out.mp4")
+    with pytest.raises(SinkError, match=r"out\.mp4 is a device or pipe, not a file"):
+        repaint_file(clip, tmp_path / "out.mp4", overwrite=True)
+    assert (tmp_path / "out.mp4").is_fifo()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

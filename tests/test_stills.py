@@ -226,3 +226,20 @@ def test_closing_twice_is_closing_once(tmp_path: Path) -> None:
             sink.write(fit(frame, sink.pixels))
         sink.close()
     assert (tmp_path / "out.png").stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", ["a_%02d_%d.png", "100%_%03d.png"])
+def test_other_per_cent_signs_mean_themselves(tmp_path: Path, name: str) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", frames=2)
+    repaint_file(clip, tmp_path / name)
+    with open_source(tmp_path / name) as source:
+        assert len(list(source.frames())) == 2
+
+
+def test_a_sequence_is_not_painted_over_itself(tmp_path: Path) -> None:
+    for number in (1, 2):
+        write_image(tmp_path / f"{number:02d}.png", colours(20, 10, number))
+    before = [path.read_bytes() for path in sorted(tmp_path.iterdir())]
+    with pytest.raises(SinkError, match=r"01\.png is one of the input's pictures; choose another"):
+        repaint_file(tmp_path / "%02d.png", tmp_path / "%02d.png", overwrite=True)
+    assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == before

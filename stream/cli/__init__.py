@@ -49,7 +49,17 @@ def _fail(exc: Exception) -> None:
     from sfumato.stream.errors import SettingsError, SfumatoError
 
     if isinstance(exc, SfumatoError | OSError | MemoryError):
-        reason = str(exc) or type(exc).__name__
+        reason = _reason(exc)
         click.echo(f"Error: {' '.join(reason.split())}", err=True)
         sys.exit(2 if isinstance(exc, SettingsError) else 1)
     raise exc
+
+
+def _reason(exc: Exception) -> str:
+    if isinstance(exc, FileNotFoundError) and exc.filename:
+        return f"{exc.filename}: {exc.strerror or 'no such file'}; check the name"
+    if isinstance(exc, OSError) and exc.filename and exc.strerror:
+        return f"{exc.filename}: {exc.strerror}"
+    if isinstance(exc, MemoryError):
+        return "out of memory; use fewer --workers, a smaller --tile, or --scale"
+    return str(exc) or type(exc).__name__

@@ -39,12 +39,24 @@ def run(source: str, sink: str, report_path: Path | None, quiet: bool, **options
     from sfumato.stream.api import stylize
     from sfumato.stream.report import write_text_whole
 
+    if report_path is not None:
+        _check_report(report_path, source, sink)
     with progress_bar(quiet) as show:
         report = stylize(source, sink, on_progress=show, **options)
     if report_path is not None:
         write_text_whole(report_path, report.to_json() + "\n")
     if not quiet:
         summarize(report)
+
+
+def _check_report(path: Path, source: str, sink: str) -> None:
+    """Refuse, before the work begins, what would fail or destroy a film after it."""
+    from sfumato.stream.errors import SinkError
+    from sfumato.stream.media.sink import check_target
+
+    if path.resolve() == Path(sink).resolve():
+        raise SinkError(f"--report {path} is the output itself; choose another name")
+    check_target(path, Path(source) if Path(source).exists() else None, overwrite=True)
 
 
 def summarize(report: Report) -> None:

@@ -30,5 +30,7 @@ class Carried:
     metadata: dict[str, str] = field(default_factory=dict)
     stream_metadata: dict[str, str] = field(default_factory=dict)
     chapters: tuple[Any, ...] = ()
+    pictures: tuple[Path, ...] = ()
+    """The files of an image sequence."""
     first_number: int = 1
     """Number of the first picture of an image sequence."""

@@ -52,6 +52,8 @@ def reading_reason(error: Exception) -> str:
         return "this FFmpeg build has no decoder for it"
     if isinstance(error, PermissionError):
         return "permission denied; check the file's access rights"
+    if number == errno.ENAMETOOLONG:
+        return "the name is too long"
     if isinstance(error, av.error.ProtocolNotFoundError):
         return "this kind of address is not supported"
     return plain(error)
@@ -66,6 +68,8 @@ def writing_reason(error: Exception) -> str:
         return "the file grew beyond what this system allows (see ulimit -f)"
     if number in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "permission denied; choose a folder that you can write to"
+    if number == errno.ENAMETOOLONG:
+        return "the name is too long; choose a shorter one"
     if number == errno.EPIPE:
         return "the program reading it has gone"
     if isinstance(error, av.error.PatchWelcomeError):

@@ -24,6 +24,7 @@ from sfumato.stream.media.decode import Decoder
 from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.side_data import display_matrix, has_captions
+from sfumato.stream.media.source import local
 from sfumato.stream.media.streams import choose_video, side_streams
 
 INTERLEAVE_S = 10
@@ -300,6 +301,8 @@ class VideoReader:
 
 def _open(name: str, label: str) -> InputContainer:
     """Open a container; addresses get a timeout, files are spared its cost."""
-    timeout = (OPEN_TIMEOUT_S, READ_TIMEOUT_S) if "://" in name else None
+    remote = "://" in name
+    timeout = (OPEN_TIMEOUT_S, READ_TIMEOUT_S) if remote else None
+    address = name if remote or name == "pipe:0" else local(name)
     with reading(label):
-        return av.open(name, "r", metadata_errors="replace", timeout=timeout)
+        return av.open(address, "r", metadata_errors="replace", timeout=timeout)

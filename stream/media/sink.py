@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -11,10 +12,17 @@ from typing import Protocol, Self
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError
 from sfumato.stream.frame import Frame
+from sfumato.stream.media.errors import writing
 from sfumato.stream.media.source import Source
 
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff"}
 """Targets that are single pictures, or sequences where the name has a ``%04d``."""
+
+PATTERN = re.compile(r"%(\d*)d")
+"""Where the number of a picture goes in the name of a sequence."""
+
+NAME_MAX = 255
+"""Bytes of a file name that every common file system takes."""
 
 
 class Sink(Protocol):
@@ -93,6 +101,8 @@ def open_sink(
     from sfumato.stream.media.writer import VideoWriter
 
     name = os.fspath(target)
+    if not name:
+        raise SinkError("the output has no name; give a file, or '-' for standard output")
     size_px = size_px or (like.info.width_px, like.info.height_px)
     if name == "null":
         return NullSink(like.info.pixels, size_px)
@@ -117,10 +127,17 @@ def open_sink(
 
 def check_target(path: Path, source: Path | None, *, overwrite: bool) -> None:
     """Raise SinkError where writing `path` cannot or must not succeed."""
+    with writing(str(path)):
+        _check_target(path, source, overwrite=overwrite)
+
+
+def _check_target(path: Path, source: Path | None, *, overwrite: bool) -> None:
     if source is not None and path.exists() and path.samefile(source):
         raise SinkError(f"{path} is the input itself; choose another name")
     if path.is_dir():
         raise SinkError(f"{path} is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise SinkError(f"{path} is a device or pipe, not a file; use '-' for standard output")
     if path.exists() and not overwrite:
         raise SinkError(f"{path} exists; use --overwrite to replace it")
     if not path.parent.is_dir():
@@ -131,12 +148,16 @@ def check_target(path: Path, source: Path | None, *, overwrite: bool) -> None:
 
 def partial_name(path: Path) -> Path:
     """The hidden name under which a file is written until it is whole."""
-    return path.with_name(f".{path.stem}.partial-{os.getpid()}{path.suffix}")
+    ending = f".partial-{os.getpid()}{path.suffix}"
+    name = f".{path.stem}{ending}"
+    if len(os.fsencode(name)) > NAME_MAX:
+        name = f".{sha256(os.fsencode(path.stem)).hexdigest()}{ending}"
+    return path.with_name(name)
 
 
 def is_pattern(path: Path) -> bool:
     """Whether a target names a sequence of images."""
-    return re.search(r"%\d*d", path.name) is not None
+    return PATTERN.search(path.name) is not None
 
 
 def check_frame(frame: Frame, pixels: PixelFormat, size_px: tuple[int, int]) -> None:

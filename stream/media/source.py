@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self
 from sfumato.stream.errors import SettingsError, SourceError
 from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.media.carried import Carried
+from sfumato.stream.media.errors import reading
 
 
 class Source(Protocol):
@@ -105,6 +106,8 @@ def open_source(
 
 def check_readable(name: str) -> str:
     """The name as FFmpeg wants it. Raises where nothing can be read, in a user's words."""
+    if not name:
+        raise SourceError("the input has no name; give a file, or '-' for standard input")
     if name == "-":
         if sys.stdin is not None and sys.stdin.isatty():
             raise SourceError("nothing is piped into standard input; give a file instead of '-'")
@@ -112,13 +115,20 @@ def check_readable(name: str) -> str:
     if "://" in name:
         return name
     path = Path(name)
-    if path.is_dir():
-        raise SourceError(f"{name} is a folder; name a file, or its images as '{path / '*.png'}'")
-    if not path.exists():
-        raise FileNotFoundError(2, os.strerror(2), name)
-    if path.is_file() and path.stat().st_size == 0:
-        raise SourceError(f"{name} is empty")
+    with reading(name):
+        if path.is_dir():
+            hint = f"name a file, or its images as '{path / '*.png'}'"
+            raise SourceError(f"{name} is a folder; {hint}")
+        if not path.exists():
+            raise FileNotFoundError(2, os.strerror(2), name)
+        if path.is_file() and path.stat().st_size == 0:
+            raise SourceError(f"{name} is empty")
     return name
+
+
+def local(path: str | os.PathLike[str]) -> str:
+    """A file's name as FFmpeg takes it: a colon in it would begin an address."""
+    return f"file:{os.fspath(path)}"
 
 
 def numbered_images(name: str) -> tuple[list[Path], int] | None:
@@ -127,8 +137,9 @@ def numbered_images(name: str) -> tuple[list[Path], int] | None:
     Raises:
         FileNotFoundError: No file matches the pattern.
     """
-    if "://" in name or Path(name).exists():
-        return None
+    with reading(name):
+        if not name or "://" in name or Path(name).exists():
+            return None
     if re.search(r"%\d*d", Path(name).name):
         found = _printf_matches(Path(name))
         paths, first = [path for _, path in found], found[0][0] if found else 1

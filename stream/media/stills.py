@@ -25,8 +25,8 @@ from sfumato.stream.media.errors import plain, reading, writing
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.planes import Chroma, Converter, frame_of
 from sfumato.stream.media.side_data import display_matrix
-from sfumato.stream.media.sink import check_frame, check_target, is_pattern, partial_name
-from sfumato.stream.media.source import Source, numbered_images
+from sfumato.stream.media.sink import PATTERN, check_frame, check_target, is_pattern, partial_name
+from sfumato.stream.media.source import Source, local, numbered_images
 from sfumato.stream.media.turn import Turn
 
 WEBP_BEST, WEBP_RANGE = 100, 80
@@ -88,6 +88,7 @@ class ImageSequence:
             rgb=self._normal.rgb,
             display_matrix=display_matrix(picture),
             first_number=number,
+            pictures=tuple(self._paths),
         )
 
     def frames(self) -> Iterator[Frame]:
@@ -133,7 +134,7 @@ class ImageSequence:
 
 
 def _read_image(path: Path) -> VideoFrame:
-    with reading(str(path)), av.open(str(path), "r") as container:
+    with reading(str(path)), av.open(local(path), "r") as container:
         if not container.streams.video:
             raise SourceError(f"{path} holds no picture")
         video = container.streams.video[0]
@@ -166,6 +167,7 @@ class ImageSink:
         self._numbered = is_pattern(path)
         self._first_number = like.carried.first_number
         self._check(like, overwrite=overwrite)
+        self._read = frozenset(path.resolve() for path in like.carried.pictures)
         info = like.info
         self.pixels = _pixels_for(path.suffix.lower(), info.pixels, rgb=like.carried.rgb)
         if info.pixels.bits > self.pixels.bits:
@@ -189,6 +191,8 @@ class ImageSink:
                 f"use {self.path.stem}_%04d{self.path.suffix}"
             )
         final = self._name(self._first_number + self.frames_written)
+        if self._read and final.resolve() in self._read:
+            raise SinkError(f"{final} is one of the input's pictures; choose another name")
         partial = partial_name(final)
         self._hidden.append((partial, final))
         with writing(str(final)):
@@ -239,7 +243,12 @@ class ImageSink:
             raise SinkError(f"pictures named {self.path} exist; use --overwrite to replace them")
 
     def _name(self, number: int) -> Path:
-        return self.path.with_name(self.path.name % number) if self._numbered else self.path
+        """The first ``%04d`` stands for the number; other per cent signs mean themselves."""
+        if not self._numbered:
+            return self.path
+        return self.path.with_name(
+            PATTERN.sub(lambda found: f"{number:{found[1]}d}", self.path.name, count=1)
+        )
 
     def _encode(self, frame: Frame) -> bytes:
         planes, pixels = frame.planes, self.pixels

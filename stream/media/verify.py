@@ -13,6 +13,7 @@ from av.video.stream import VideoStream
 
 from sfumato.stream.errors import SinkError
 from sfumato.stream.media.errors import plain
+from sfumato.stream.media.source import local
 from sfumato.stream.media.streams import is_cover
 
 TAIL_S = 1
@@ -53,7 +54,7 @@ def verify(path: Path, name: str, expected: Expected) -> list[str]:
         SinkError: Pictures are missing, or cannot be decoded.
     """
     try:
-        with av.open(str(path), "r", metadata_errors="replace") as container:
+        with av.open(local(path), "r", metadata_errors="replace") as container:
             video = _film(container, name)
             ticks = [packet.pts for packet in container.demux(video) if packet.size > 0]
             if len(ticks) != expected.frames:
@@ -96,7 +97,7 @@ def _moved(ticks: list[int | None], time_base: Fraction, expected: Expected) -> 
 
 def _decode_ends(path: Path) -> None:
     """Decode the first picture and the last seconds; a decoder that cannot raises."""
-    with av.open(str(path), "r", metadata_errors="replace") as container:
+    with av.open(local(path), "r", metadata_errors="replace") as container:
         video = _film(container, path.name)
         pictures = container.decode(video)
         if next(pictures, None) is None:

@@ -21,7 +21,7 @@ from sfumato.stream.media.coder import VideoCoder
 from sfumato.stream.media.encoders import choose_encoder, choose_pixels, home_of
 from sfumato.stream.media.errors import plain, writing
 from sfumato.stream.media.sink import check_frame, partial_name
-from sfumato.stream.media.source import Source
+from sfumato.stream.media.source import Source, local
 from sfumato.stream.media.streams import StreamCopy, useful_metadata
 from sfumato.stream.media.verify import Expected, verify
 
@@ -114,7 +114,7 @@ class VideoWriter:
 
     def _open(self) -> OutputContainer:
         try:
-            container = av.open(str(self._partial), "w", container_options=self._options())
+            container = av.open(local(self._partial), "w", container_options=self._options())
         except ValueError:
             raise SinkError(
                 f"cannot write {self.path}: {self.path.suffix or 'no ending'} is no kind of video "
