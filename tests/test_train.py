@@ -10,6 +10,7 @@ import pytest
 
 from sfumato.models.errors import ModelError
 from sfumato.models.train import acceptance, content, extras, oil, paint, render, toon, ukiyoe
+from sfumato.models.train.acceptance import Painted
 from sfumato.models.train.content import Codes
 
 
@@ -129,12 +130,19 @@ def test_a_short_training_writes_both_files_and_goes_on(folder: Path, tmp_path: 
     from sfumato.models.train import recipes, styles
 
     recipe = recipes.find("toon-fast")
-    recipe = replace(recipe, schedule=replace(recipe.schedule, crop_px=96, rate=2e-3))
-    made = styles.train(recipe, folder, tmp_path / "out", steps=60)
-    assert made.spec.acceptance["flat_ripple_codes"] <= 3
+    stage = recipe.stages[0]
+    short = replace(stage, schedule=replace(stage.schedule, crop_px=96, rate=2e-3, steps=40))
+    recipe = replace(recipe, stages=(short, short))
+    made = styles.train(recipe, folder, tmp_path / "out")
+    assert made.spec.acceptance["flat_ripple_codes"] <= 12  # 40 steps old
     assert made.spec.acceptance["psnr_worst_db"] > 33
-    simulated = acceptance.Painted(made.int8.read_bytes(), made.spec)(photo())
-    assert simulated.shape == photo().shape
+    assert "40 steps from seed 1 and 40 steps from seed 1" in made.spec.trained_on
+    assert Painted(made.int8.read_bytes(), made.spec)(photo()).shape == photo().shape
+
+    states = [tmp_path / "out/work" / name for name in ("toon-fast.pt", "toon-fast.1.pt")]
+    written = [path.stat().st_mtime_ns for path in states]
+    styles.train(recipe, folder, tmp_path / "out")
+    assert [path.stat().st_mtime_ns for path in states] == written  # nothing was left to do
 
 
 @pytest.mark.train

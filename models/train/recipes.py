@@ -92,7 +92,7 @@ RECIPES = {
             shape=Shape(blocks=3),
             stages=(
                 Stage(lambda: regression(_toon_flats), Schedule(steps=16_000)),
-                Stage(_calm_toon, Schedule(steps=14_000, rate=3e-3, seed=2)),
+                Stage(_calm_toon, Schedule(steps=6_500, rate=3e-3, seed=2)),
             ),
         ),
         Recipe(

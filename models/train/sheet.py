@@ -23,8 +23,8 @@ JPEG_QUALITY = 88
 SCENES = {
     "face": ("astronaut", 0, 16),
     "sky": ("china", 0, 120),
-    "foliage": ("life_by_Aitzol_Berasategi", 60, 40),
-    "landscape": ("picosdeeuropa_by_Aitzol_Berasategi", 190, 380),
+    "foliage": ("life_by_Aitzol_Berasategi", 200, 300),
+    "landscape": ("picosdeeuropa_by_Aitzol_Berasategi", 70, 380),
     "dark flats": ("rocket", 40, 80),
 }
 """File name without suffix, top and left of the part shown; the sixth scene, text, is drawn."""
