@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from sfumato.stream.cli import cli
+from sfumato.stream.errors import SinkError
 
 ROOT = Path(__file__).parent.parent
 
@@ -124,14 +125,34 @@ def test_a_report_destroys_nothing(picture: Path, tmp_path: Path) -> None:
         missing: "no does",
     }
     for report, reason in cases.items():
-        done = sfumato(*words, str(report))
-        assert done.returncode == 1 and reason in done.stderr
-        assert len(done.stderr.splitlines()) == 1 and not target.exists()
+        with pytest.raises(SinkError, match=reason):
+            cli.main([*words, str(report)], standalone_mode=False)
+        assert not target.exists()
     assert source.read_bytes() == picture.read_bytes() and pipe.is_fifo()
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt_leaves_nothing_and_exits_130(tmp_path: Path, stop: signal.Signals) -> None:
+def test_closed_standard_streams_do_no_harm(picture: Path, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "sfumato", "run", str(picture), "--style", "identity", "-o"]
+    shell = ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *words, str(tmp_path / "out.mkv")]
+    assert subprocess.run(shell, check=False).returncode == 0
+    assert (tmp_path / "out.mkv").stat().st_size > 0
+    shell = ["sh", "-c", '"$@" >&-', "sh", *words, "-"]
+    done = subprocess.run(shell, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "Error: standard output is closed; name a file instead of '-'\n"
+
+
+def test_demo_spares_pictures_and_wants_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"precious")
+    with pytest.raises(SinkError, match=r"a\.png exists; use --overwrite"):
+        cli.main(["demo", "-o", str(tmp_path / "a.mp4")], standalone_mode=False)
+    assert (tmp_path / "a.png").read_bytes() == b"precious"
+    with pytest.raises(click.BadParameter, match="name a video"):
+        cli.main(["demo", "-o", "-"], standalone_mode=False)
+
+
+@pytest.mark.parametrize("stop", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_interrupts_leave_nothing_and_exit_130(tmp_path: Path, stop: str) -> None:
     source = tmp_path / "in.y4m"
     size, frame = (64, 48), bytes(64 * 48 * 3 // 2)
     with source.open("wb") as file:
@@ -147,7 +168,9 @@ def test_interrupt_leaves_nothing_and_exits_130(tmp_path: Path, stop: signal.Sig
     while not os.listdir(target.parent) and time.monotonic() < deadline_s:
         time.sleep(0.05)
     time.sleep(0.3)
-    job.send_signal(stop)
+    for _ in range(3):  # impatient users press more than once
+        job.send_signal(getattr(signal, stop))
+        time.sleep(0.02)
     _, errors = job.communicate(timeout=30)
     assert job.returncode == 130, errors
     assert "Interrupted" in errors and "Traceback" not in errors

@@ -16,7 +16,7 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SettingsError, SinkError
 from sfumato.stream.media import open_sink, open_source
 from sfumato.stream.media.verify import Expected, verify
-from tests.media import make_clip, pictures, repaint, repaint_file, times
+from tests.media import fit, make_clip, pictures, repaint, repaint_file, times
 
 B_FRAMES = {"qp": "0", "bf": "3"}
 
@@ -300,6 +300,33 @@ def test_any_name_is_read_and_written(
     monkeypatch.chdir(tmp_path)
     repaint_file(name, f"2{name}")
     assert sorted(os.listdir(tmp_path)) == sorted([name, f"2{name}"])
+
+
+@pytest.mark.parametrize("name", ["out.mp4", "out_%02d.png"])
+def test_what_appears_meanwhile_is_kept(tmp_path: Path, name: str) -> None:
+    clip = make_clip(tmp_path / "clip.mp4")
+    target = tmp_path / (name % 1 if "%" in name else name)
+    with (
+        open_source(clip) as source,
+        pytest.raises(SinkError, match="appeared meanwhile; use --overwrite"),
+        open_sink(tmp_path / name, like=source) as sink,
+    ):
+        for frame in source.frames():
+            sink.write(fit(frame, sink.pixels))
+        target.write_bytes(b"precious")
+    assert target.read_bytes() == b"precious"
+    assert sorted(os.listdir(tmp_path)) == ["clip.mp4", target.name]
+
+
+def test_what_killed_jobs_left_is_removed(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.mp4")
+    dead = 2**22 + 1  # above the largest process number of Linux
+    alive = f".out.partial-{os.getppid()}.mp4"
+    for left in (f".out.partial-{dead}.mp4", alive, f".other.partial-{dead}.mp4"):
+        (tmp_path / left).touch()
+    repaint_file(clip, tmp_path / "out.mp4")
+    kept = [alive, f".other.partial-{dead}.mp4", "clip.mp4", "out.mp4"]
+    assert sorted(os.listdir(tmp_path)) == sorted(kept)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

@@ -41,12 +41,17 @@ def demo(output: Path, style: str, overwrite: bool) -> None:
     from sfumato.stream.beside import picture_at, write_beside
     from sfumato.stream.cli.run import summarize
     from sfumato.stream.media.sample import sample_clip
+    from sfumato.stream.media.sink import check_target
 
+    if output.suffix.lower() in ("", ".png"):
+        raise click.BadParameter(f"{output}: name a video, such as demo.mp4", param_hint="-o")
+
+    picture = output.with_suffix(".png")
+    check_target(picture, None, overwrite=overwrite)
     clip = sample_clip(user_cache_path("sfumato"))
     click.echo(f"Painting {clip} in the style {style!r}", err=True)
     with progress_bar(quiet=False) as show:
         report = stylize(clip, output, style=style, overwrite=overwrite, on_progress=show)
-    picture = output.with_suffix(".png")
     write_beside(picture_at(clip, MOMENT_S), picture_at(output, MOMENT_S), picture)
     summarize(report)
     click.echo(f"The painted clip: {output}\nBefore and after: {picture}")

@@ -17,7 +17,7 @@ _REFRESH_S = 0.1
 @contextmanager
 def progress_bar(quiet: bool) -> Generator[Callable[[Progress], None] | None, None, None]:
     """Give a function to call after each frame; None where nothing is to be shown."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

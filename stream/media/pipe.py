@@ -68,6 +68,8 @@ class Y4mSink(NullSink):
 
     def __init__(self, like: Source, size_px: tuple[int, int], out: BinaryIO | None = None) -> None:
         super().__init__(like.info.pixels, size_px)
+        if out is None and sys.stdout is None:
+            raise SinkError("standard output is closed; name a file instead of '-'")
         self._out = out or sys.stdout.buffer
         matrix = like.carried.display_matrix
         self._turn = Turn(matrix) if matrix else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -120,6 +122,7 @@ def open_sink(
         codec=codec,
         crf=crf,
         preset=preset,
+        overwrite=overwrite,
         encoder_threads=encoder_threads,
         size_px=size_px,
     )
@@ -138,7 +141,7 @@ def _check_target(path: Path, source: Path | None, *, overwrite: bool) -> None:
         raise SinkError(f"{path} is a folder; name a file in it")
     if path.exists() and not path.is_file():
         raise SinkError(f"{path} is a device or pipe, not a file; use '-' for standard output")
-    if path.exists() and not overwrite:
+    if os.path.lexists(path) and not overwrite:
         raise SinkError(f"{path} exists; use --overwrite to replace it")
     if not path.parent.is_dir():
         raise SinkError(f"the folder {path.parent} does not exist; create it first")
@@ -153,6 +156,31 @@ def partial_name(path: Path) -> Path:
     if len(os.fsencode(name)) > NAME_MAX:
         name = f".{sha256(os.fsencode(path.stem)).hexdigest()}{ending}"
     return path.with_name(name)
+
+
+def remove_stale(path: Path) -> None:
+    """Remove what killed jobs left behind of the same target."""
+    import psutil
+
+    for left in path.parent.glob(f".{escape(path.stem)}.partial-*{escape(path.suffix)}"):
+        owner = left.name.removesuffix(path.suffix).rpartition("-")[2]
+        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
+            left.unlink(missing_ok=True)
+
+
+def put_in_place(partial: Path, final: Path, *, overwrite: bool) -> None:
+    """Give a finished file its name. Raises SinkError where one appeared there meanwhile."""
+    if not overwrite:
+        with suppress(OSError):  # some file systems have no links: there, a moment is left open
+            try:
+                os.link(partial, final)
+            except FileExistsError:
+                raise SinkError(
+                    f"{final} appeared meanwhile; use --overwrite to replace it"
+                ) from None
+            partial.unlink()
+            return
+    os.replace(partial, final)
 
 
 def is_pattern(path: Path) -> bool:

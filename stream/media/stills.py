@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
@@ -25,7 +24,14 @@ from sfumato.stream.media.errors import plain, reading, writing
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.planes import Chroma, Converter, frame_of
 from sfumato.stream.media.side_data import display_matrix
-from sfumato.stream.media.sink import PATTERN, check_frame, check_target, is_pattern, partial_name
+from sfumato.stream.media.sink import (
+    PATTERN,
+    check_frame,
+    check_target,
+    is_pattern,
+    partial_name,
+    put_in_place,
+)
 from sfumato.stream.media.source import Source, local, numbered_images
 from sfumato.stream.media.turn import Turn
 
@@ -166,6 +172,7 @@ class ImageSink:
         self.warnings: list[str] = []
         self._numbered = is_pattern(path)
         self._first_number = like.carried.first_number
+        self._overwrite = overwrite
         self._check(like, overwrite=overwrite)
         self._read = frozenset(path.resolve() for path in like.carried.pictures)
         info = like.info
@@ -210,7 +217,7 @@ class ImageSink:
                 _check_image(partial, final)
             with writing(str(self.path)):
                 for partial, final in self._hidden:
-                    os.replace(partial, final)
+                    put_in_place(partial, final, overwrite=self._overwrite)
         except BaseException:
             self.abort()
             raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import math
-import os
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +19,7 @@ from sfumato.stream.frame import Frame
 from sfumato.stream.media.coder import VideoCoder
 from sfumato.stream.media.encoders import choose_encoder, choose_pixels, home_of
 from sfumato.stream.media.errors import plain, writing
-from sfumato.stream.media.sink import check_frame, partial_name
+from sfumato.stream.media.sink import check_frame, partial_name, put_in_place, remove_stale
 from sfumato.stream.media.source import Source, local
 from sfumato.stream.media.streams import StreamCopy, useful_metadata
 from sfumato.stream.media.verify import Expected, verify
@@ -30,6 +29,9 @@ MOVIE_TICKS_MAX = 100_000_000
 
 ROUNDING_S = Fraction(1, 2000)
 """Half a millisecond: what Matroska's clock rounds times by, and nobody sees."""
+
+FFMPEG_ERRORS = 1 << 16
+"""FFmpeg's own errors are numbered from four letters each; the system's stay far below."""
 
 
 class VideoWriter:
@@ -43,6 +45,7 @@ class VideoWriter:
         codec: str | None,
         crf: int | None,
         preset: str | None,
+        overwrite: bool,
         encoder_threads: int | None,
         size_px: tuple[int, int],
     ) -> None:
@@ -56,9 +59,11 @@ class VideoWriter:
         )
         self.warnings = [*self._choice.warnings, *losses]
         self._partial = partial_name(path)
+        self._overwrite = overwrite
         self._container: OutputContainer | None = None
         try:
             with writing(str(path)):
+                remove_stale(path)
                 self._container = self._open()
                 self._coder, self._copies = self._begin(self._container, encoder_threads)
         except BaseException:
@@ -83,7 +88,7 @@ class VideoWriter:
             with writing(str(self.path)):
                 self._finish(self._container)
                 self.warnings += verify(self._partial, str(self.path), self._expected())
-                os.replace(self._partial, self.path)
+                put_in_place(self._partial, self.path, overwrite=self._overwrite)
         except BaseException:
             self.abort()
             raise
@@ -150,18 +155,19 @@ class VideoWriter:
         return coder, copies
 
     def _start(self, container: OutputContainer) -> None:
-        """Open the encoder and write the header. What fails here is a choice, unless the disk is."""
+        """Open the encoder and the file, and write the header: tell bad choices from bad disks."""
         try:
             container.start_encoding()
         except FFmpegError as error:
-            if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT):
-                raise
             codec, suffix = self._choice.codec, self.path.suffix
             if str(error.filename).startswith("avcodec_open"):
                 raise SinkError(
                     f"{codec} does not take {self.size_px[0]}x{self.size_px[1]} pictures here "
                     f"({plain(error)}); try another --codec, such as libx264 or ffv1"
                 ) from error
+            number = error.errno or 0
+            if number not in (errno.EINVAL, errno.EPERM) and number < FFMPEG_ERRORS:
+                raise
             raise SinkError(
                 f"{suffix} files cannot hold {codec} ({plain(error)}); {home_of(codec, suffix)}"
             ) from error
