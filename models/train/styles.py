@@ -18,6 +18,7 @@ from sfumato.models.train.acceptance import Painted, measure
 from sfumato.models.train.content import Codes, Pair
 from sfumato.models.train.fit import Sampler, fit
 from sfumato.models.train.network import CELL, Painter
+from sfumato.models.train.ranges import tune_ranges
 from sfumato.models.train.recipes import Recipe, Stage
 from sfumato.models.train.settle import settle
 
@@ -67,7 +68,7 @@ def train(
         fit(painter, sampler, stage.schedule, stage.objective(), progress, checkpoint)
     runs = " and ".join(f"{s.schedule.steps} steps from seed {s.schedule.seed}" for s in stages)
     how = f"{len(learned)} pictures, {runs}"
-    samples = torch.cat([samplers[-1].batch()[0] for _ in range(8)])
+    samples = torch.cat([samplers[-1].batch()[0] for _ in range(12)])
     return export(painter, recipe, how, [p.source for p in held_out], samples, out_folder)
 
 
@@ -106,10 +107,11 @@ def export(
 ) -> Trained:
     """Write both files, with the figures measured on ``photos`` in their specs.
 
-    ``samples`` are cells from the training pictures, to settle the INT8 file's last layer on.
+    ``samples`` are cells from the training pictures, to tune the INT8 file on.
     """
     spec = _spec(painter, recipe, trained_on)
     fp32 = graph.fp32_model(painter, spec)
+    tune_ranges(painter, samples)
     if not recipe.textured:
         settle(painter, samples)
     int8 = graph.int8_model(painter, spec)
