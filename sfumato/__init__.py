@@ -1,4 +1,4 @@
-"""Paint video in real time, on an ordinary CPU.
+"""Paint video on an ordinary CPU, without seams and without flicker.
 
 >>> import sfumato
 >>> report = sfumato.stylize("holiday.mp4", "painted.mp4", style="oil")
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         SfumatoError,
         SinkError,
         SourceError,
+        Stopped,
         StyleError,
     )
     from sfumato.stream.report import Progress, Report
@@ -32,6 +33,7 @@ _HOMES = {
     "SfumatoError": "errors",
     "SinkError": "errors",
     "SourceError": "errors",
+    "Stopped": "errors",
     "StyleError": "errors",
 }
 
@@ -42,6 +44,7 @@ __all__ = [
     "SfumatoError",
     "SinkError",
     "SourceError",
+    "Stopped",
     "StyleError",
     "paint",
     "stylize",

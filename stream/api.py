@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from os import PathLike
+from threading import Event
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -55,6 +56,7 @@ def stylize(
     sink: str | PathLike[str],
     *,
     on_progress: Callable[[Progress], None] | None = None,
+    stop: Event | None = None,
     **options: Unpack[FileOptions],
 ) -> Report:
     """Paint the video ``source`` into the file ``sink`` and say what was done.
@@ -62,7 +64,9 @@ def stylize(
     Both take a path; ``source`` also a URL, an image pattern, or ``-`` for y4m on stdin, and
     ``sink`` an image pattern, ``-`` for y4m on stdout, or ``null``. The sink's target appears when
     it is complete and verified, never before. ``on_progress`` is called after every frame, on the
-    calling thread.
+    calling thread. Another thread, or a signal handler, may set ``stop``: the job then ends with
+    :class:`Stopped` and leaves nothing behind. The options are the fields of
+    :class:`PaintSettings` and :class:`FileSettings`.
 
     Raises :class:`SfumatoError` (settings, source, sink or style) and :class:`FileNotFoundError`.
     """
@@ -87,7 +91,7 @@ def stylize(
             encoder_threads=usable_cores(),
         ) as written,
     ):
-        job.run(opened, written, painting, on_progress)
+        job.run(opened, written, painting, on_progress, stop)
     return job.finished()
 
 
@@ -106,10 +110,11 @@ class _Job:
         sink: Sink,
         settings: PaintSettings,
         on_progress: Callable[[Progress], None] | None,
+        stop: Event | None,
     ) -> None:
         report, times = self.report, self.times
         with (
-            Pipeline(source.info, sink.pixels, settings, report, times) as pipeline,
+            Pipeline(source.info, sink.pixels, settings, report, times, stop) as pipeline,
             closing(pipeline.paint(source.frames())) as painted,
         ):
             for frame in painted:

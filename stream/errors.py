@@ -4,7 +4,8 @@ SfumatoError
  ├─ SettingsError (also ValueError)   an option does not make sense
  ├─ SourceError                       cannot read the input
  ├─ SinkError                         cannot write the output
- └─ StyleError                        cannot use the style
+ ├─ StyleError                        cannot use the style
+ └─ Stopped                           the caller asked to stop
 
 Each message names the file or option, the value, and what to do next, on one line.
 A missing file raises :class:`FileNotFoundError` as Python's own ``open`` would.
@@ -31,3 +32,7 @@ class SinkError(SfumatoError):
 
 class StyleError(SfumatoError):
     """The style cannot be found, loaded or run."""
+
+
+class Stopped(SfumatoError):
+    """The caller asked to stop, and the work was left; nothing half-written remains."""

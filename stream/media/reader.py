@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
@@ -55,6 +56,7 @@ class VideoReader:
         self._strict = strict
         self._delivered = 0
         self._captions = False
+        self._busy = Lock()
         self._container = _open(name, self.name)
         try:
             with reading(self.name):
@@ -73,14 +75,21 @@ class VideoReader:
     def frames(self) -> Iterator[Frame]:
         """See :class:`~sfumato.stream.media.source.Source`."""
         with reading(self.name):
-            for picture, pts in self._pictures:
-                yield self._frame(picture, pts)
+            while (read := self._read()) is not None:
+                yield self._frame(*read)
             self.trailing_packets = self._take_side()
             self._sum_up()
 
     def close(self) -> None:
         """See :class:`~sfumato.stream.media.source.Source`."""
-        self._container.close()
+        if self._busy.acquire(blocking=False):
+            self._container.close()
+            self._busy.release()
+        # Else another thread hangs in a read: closing under its feet would crash the process.
+
+    def _read(self) -> tuple[VideoFrame, int] | None:
+        with self._busy:
+            return next(self._pictures, None)
 
     def __enter__(self) -> Self:
         return self
