@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from pathlib import Path
 
 import av
 import numpy as np
 import pytest
 
+from sfumato.stream.errors import SinkError
 from sfumato.stream.media import open_source, sample
 
 
@@ -40,3 +43,14 @@ def test_a_real_clip_is_used_where_it_lies(tmp_path: Path, monkeypatch: pytest.M
     (data / "bigbuckbunny.mp4").write_bytes(b"clip")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert sample.sample_clip(tmp_path / "unused") == data / "bigbuckbunny.mp4"
+
+
+def test_a_disk_too_small_for_the_clip_is_left_clean(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
+        with pytest.raises(SinkError, match=r"cannot write .*clip\.mp4: the file grew beyond"):
+            sample.draw_clip(tmp_path / "clip.mp4", size_px=(320, 180), frames=3)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == []

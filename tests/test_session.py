@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -265,3 +268,17 @@ def test_a_closed_session_gives_no_runner() -> None:
     style.close()
     with pytest.raises(ModelError, match="closed"):
         style.runner()
+
+
+def test_onnx_runtime_reports_to_nobody(tmp_path: Path) -> None:
+    homes = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
+    path = [p for p in sys.path if p]
+    code = (
+        "from sfumato.models.catalog import find_style\n"
+        "from sfumato.models.head import read_spec\n"
+        "read_spec(find_style('identity').paths[0])"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], env={**homes, "PYTHONPATH": os.pathsep.join(path)}, check=True
+    )
+    assert os.listdir(tmp_path) == []  # its device identifier would lie here

@@ -42,6 +42,7 @@ def run(
     """Paint INPUT (a file, URL, image, image pattern, or '-' for y4m on stdin)."""
     with stop.job() as asked:
         from sfumato.stream.api import stylize
+        from sfumato.stream.media.errors import writing
         from sfumato.stream.report import write_text_whole
 
         if report_path is not None:
@@ -49,7 +50,8 @@ def run(
         with progress_bar(quiet) as show:
             report = stylize(source, sink, on_progress=show, stop=asked, **options)
     if report_path is not None:
-        write_text_whole(report_path, report.to_json() + "\n")
+        with writing(str(report_path)):
+            write_text_whole(report_path, report.to_json() + "\n")
     if not quiet:
         summarize(report)
 
@@ -68,9 +70,10 @@ def summarize(report: Report) -> None:
     """A few lines on stderr: what was written, how fast, and what to know about it."""
     for warning in report.warnings:
         click.echo(f"note: {warning}", err=True)
+    frames = "1 frame" if report.frames_out == 1 else f"{report.frames_out} frames"
+    sink = "standard output" if report.sink == "-" else report.sink
     click.echo(
-        f"{report.sink}: {report.frames_out} frames in {report.seconds:.1f} s, "
-        f"{report.fps:.1f} fps, {report.style} at {report.precision} "
-        f"({report.precision_reason}), peak memory {report.peak_rss_bytes / 2**20:.0f} MB",
+        f"{sink}: {frames} in {report.seconds:.1f} s, {report.fps:.1f} fps, {report.style} at "
+        f"{report.precision}, peak memory {report.peak_rss_bytes / 2**20:.0f} MB",
         err=True,
     )

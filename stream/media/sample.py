@@ -15,6 +15,9 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
+from sfumato.stream.media.errors import writing
+from sfumato.stream.media.sink import partial_name
+
 WIDTH_PX, HEIGHT_PX = 1280, 720
 RATE = 25
 FRAMES = 125
@@ -65,9 +68,19 @@ def draw_clip(
         size_px: Even (width, height); the scene is scaled to it.
         frames: At 25 per second.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.stem}.partial{path.suffix}")
-    with av.open(str(partial), "w") as container:
+    with writing(str(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = partial_name(path)
+        try:
+            _encode(partial, size_px, frames)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+    return path
+
+
+def _encode(path: Path, size_px: tuple[int, int], frames: int) -> None:
+    with av.open(str(path), "w") as container:
         video = container.add_stream("libx264", RATE, options={"crf": "18", "preset": "superfast"})
         assert isinstance(video, VideoStream)
         video.width, video.height = size_px
@@ -86,8 +99,6 @@ def draw_clip(
             frame.duration = 1
             container.mux(video.encode(frame))
         container.mux(video.encode(None))
-    partial.replace(path)
-    return path
 
 
 def scenes(frames: int, size_px: tuple[int, int]) -> Iterator[Picture]:
