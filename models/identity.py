@@ -27,6 +27,7 @@ def identity_spec() -> StyleSpec:
         cell=CELL,
         multiple=CELL,
         kmac_per_pixel=0.0,
+        smooth=0.0,
     )
 
 

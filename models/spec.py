@@ -52,6 +52,8 @@ class StyleSpec:
     licence: str = "Apache-2.0"
     trained_on: str = ""
     kmac_per_pixel: float | None = None
+    smooth: float = 0.5
+    """Strength of temporal smoothing, 0…1, where the user names none."""
     textured: bool = False
     """Draws a texture of its own (brush, paper), so that flat fields are not meant to stay flat."""
     quantization: Mapping[str, Any] = field(default_factory=dict)

@@ -33,7 +33,7 @@ class PaintOptions(TypedDict, total=False):
     overlap_px: int | None
     workers: int | None
     provider: str
-    smooth: float
+    smooth: float | None
 
 
 class FileOptions(PaintOptions, total=False):
@@ -126,6 +126,7 @@ class _Job:
         with times.stage("encode"):
             sink.close()
         report.warnings += [*source.info.notes, *source.warnings, *sink.warnings]
+        report.warnings += _shortfall(report.frames_in, source.info.frames_estimate)
 
     def _progress(self, estimate: int | None) -> Progress:
         seconds = time.perf_counter() - self._started_s
@@ -139,6 +140,13 @@ class _Job:
         report.stage_ms = self.times.per_frame_ms(report.frames_out)
         report.peak_rss_bytes = peak_rss_bytes()
         return report
+
+
+def _shortfall(frames: int, promised: int | None) -> list[str]:
+    """A container may lie by a frame or two; more than a fiftieth missing is worth a word."""
+    if promised is None or frames >= promised * 49 // 50 - 2:
+        return []
+    return [f"the source holds {frames} of the about {promised} frames that it promises"]
 
 
 def paint(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.stream.convert import ToRgb
-from sfumato.stream.errors import SourceError
+from sfumato.stream.errors import SinkError, SourceError
 from sfumato.stream.media import open_source
 
 
@@ -27,5 +27,6 @@ def write_beside(left: NDArray[np.uint8], right: NDArray[np.uint8], target: Path
 
     pair = np.hstack([left, right])[:, :, ::-1]
     done, data = cv2.imencode(target.suffix, pair)
-    assert done, target.suffix
+    if not done:
+        raise SinkError(f"{target}: a picture of {pair.shape[1]}x{pair.shape[0]} cannot be written")
     target.write_bytes(data.tobytes())

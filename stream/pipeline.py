@@ -76,11 +76,12 @@ class Pipeline:
             )
             self._pool = PlanePool(self._width_px, self._height_px, pixels)
             self._full = PlanePool(info.width_px, info.height_px, pixels)
+            self._small = PlanePool(self._width_px, self._height_px, info.pixels)
             self._stylizer = stack.enter_context(
                 Stylizer(session, info.pixels, self._pool, self.plan, times)
             )
             self._closing = stack.pop_all()
-        self._smoother = Smoother(settings.smooth)
+        self._smoother = Smoother(spec.smooth if settings.smooth is None else settings.smooth)
         self._cuts = CutDetector()
         self._recode = cache(Recode)
         self._describe(spec, choice, session.provider)
@@ -149,6 +150,8 @@ class Pipeline:
                     result = self._finished(original, smoothed)
                 yield replace(result, side_packets=original.side_packets)
                 self._pool.release(painting.planes)
+                if small is not original:
+                    self._small.release(small.planes)
 
     def _working(self, frames: Iterable[Frame], originals: deque[Frame]) -> Iterable[Frame]:
         """Frames at working size; the originals are kept until their painting is done."""
@@ -158,7 +161,7 @@ class Pipeline:
             yield frame if self._settings.scale == 1 else self._shrunk(frame)
 
     def _shrunk(self, frame: Frame) -> Frame:
-        planes = PlanePool(self._width_px, self._height_px, frame.pixels).acquire()
+        planes = self._small.acquire()
         resize(frame.planes, planes)
         return replace(frame, planes=planes, keep=None)
 

@@ -12,7 +12,6 @@ Precision = Literal["auto", "int8", "fp32"]
 PRECISIONS: tuple[Precision, ...] = ("auto", "int8", "fp32")
 
 DEFAULT_STYLE = "toon"
-DEFAULT_SMOOTH = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +32,13 @@ class PaintSettings:
     workers: int | None = None
     """Tiles painted at the same time; None: one per usable core."""
     provider: str = "cpu"
-    smooth: float = DEFAULT_SMOOTH
-    """Strength of temporal smoothing; 0 is off."""
+    smooth: float | None = None
+    """Strength of temporal smoothing, 0 (off) to 1; None: what suits the style."""
 
     def __post_init__(self) -> None:
         _within("--strength", self.strength, 0, 1)
-        _within("--smooth", self.smooth, 0, 1)
+        if self.smooth is not None:
+            _within("--smooth", self.smooth, 0, 1)
         _within("--scale", self.scale, 0.1, 1)
         if self.precision not in PRECISIONS:
             raise SettingsError(
@@ -94,3 +94,13 @@ def parse_count(option: str, text: str) -> int | None:
     if not text.isdecimal():
         raise SettingsError(f"{option} {text!r}: write a whole number or auto")
     return int(text)
+
+
+def parse_share(option: str, text: str) -> float | None:
+    """``auto`` → None, else a number. Raises :class:`SettingsError`."""
+    if text == "auto":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingsError(f"{option} {text!r}: write a number from 0 to 1, or auto") from None

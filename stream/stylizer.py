@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from fractions import Fraction
 from queue import SimpleQueue
 from typing import Self
 
@@ -81,6 +82,7 @@ class Stylizer:
         self._runners: SimpleQueue[TileRunner] = SimpleQueue()
         for _ in range(plan.workers):
             self._runners.put(session.runner())
+        self._warm_up(pixels)
         self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
 
     def __enter__(self) -> Self:
@@ -92,6 +94,24 @@ class Stylizer:
     def close(self) -> None:
         """Wait for running tiles, drop the rest, join the workers."""
         self._workers.shutdown(cancel_futures=True)
+
+    def _warm_up(self, pixels: PixelFormat) -> None:
+        """Compile the kernels, or load them, before a frame waits for them and the clock runs."""
+        runner, planes = self._runners.get(), self._pool.acquire()
+        height_px, width_px = planes[0].shape
+        blank = PlanePool(width_px, height_px, pixels).acquire()
+        tile = self._plan.tiles[0]
+        self._gather(blank, tile.x.origin, tile.y.origin, runner.input)
+        job = _Job(Frame(blank, pixels, 0, Fraction(1)), planes, self._sums())
+        self._give(job, tile, runner.output)
+        if job.sums is not None:
+            self._scatter.finish(job.sums.planes, planes)
+            self._pool.release_sums(job.sums)
+        self._pool.release(planes)
+        self._runners.put(runner)
+
+    def _sums(self) -> Sums | None:
+        return None if self._plan.exact else self._pool.sums()
 
     def paint(self, frames: Iterable[Frame]) -> Generator[tuple[Frame, Frame], None, None]:
         """Yield each frame with its painting, in order.
@@ -111,7 +131,7 @@ class Stylizer:
                 job.cancel()
 
     def _submit(self, frame: Frame) -> _Job:
-        job = _Job(frame, self._pool.acquire(), None if self._plan.exact else self._pool.sums())
+        job = _Job(frame, self._pool.acquire(), self._sums())
         for tile in self._plan.tiles:
             job.futures.append(self._workers.submit(self._paint_tile, job, tile))
         return job

@@ -65,7 +65,7 @@ def test_run_paints_a_picture_and_reports(picture: Path, tmp_path: Path) -> None
     target, report = tmp_path / "out.png", tmp_path / "report.json"
     done = sfumato("run", str(picture), "-o", str(target), "--report", str(report))
     assert done.returncode == 0, done.stderr
-    assert target.stat().st_size > 0 and "1 frames" in done.stderr
+    assert target.stat().st_size > 0 and "1 frame in" in done.stderr
     figures = json.loads(report.read_text())
     assert figures["frames_in"] == figures["frames_out"] == 1
     assert figures["style"] == "toon" and figures["tiles_run"] >= 1

@@ -101,3 +101,19 @@ def test_a_failed_job_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(sfumato.SourceError, match=r"in\.mp4"):
         sfumato.stylize(clip, folder / "out.mp4", style="identity", strict=True)
     assert list(folder.iterdir()) == []
+
+
+def test_a_source_that_ends_early_is_painted_and_said(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "in.avi", codec="mjpeg", options={}, av_format="yuvj420p", frames=40)
+    data = clip.read_bytes()
+    clip.write_bytes(data[: len(data) // 2])
+    report = sfumato.stylize(clip, tmp_path / "out.mp4", style="identity")
+    assert 10 < report.frames_out < 30
+    assert any("of the about 40 frames" in warning for warning in report.warnings)
+
+
+def test_identity_is_not_smoothed_unless_asked(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "in.mkv", codec="ffv1", options={}, frames=6)
+    sfumato.stylize(clip, tmp_path / "out.mkv", style="identity", codec="ffv1")
+    for a, b in zip(pictures(clip), pictures(tmp_path / "out.mkv"), strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from sfumato.stream.settings import (
-    DEFAULT_SMOOTH,
     DEFAULT_STYLE,
     PRECISIONS,
     parse_count,
+    parse_share,
     parse_tile,
 )
 
@@ -23,7 +23,11 @@ def _tile(_c: click.Context, _p: click.Parameter, value: str) -> tuple[int, int]
 
 
 def _count(_c: click.Context, param: click.Parameter, value: str) -> int | None:
-    return parse_count(f"--{param.opts[0].lstrip('-')}", value)
+    return parse_count(param.opts[0], value)
+
+
+def _share(_c: click.Context, param: click.Parameter, value: str) -> float | None:
+    return parse_share(param.opts[0], value)
 
 
 _PAINT = [
@@ -33,8 +37,8 @@ _PAINT = [
                  help="0 gives the source back, 1 the painting."),
     click.option("--scale", type=float, default=1.0, show_default=True, metavar="0.1..1",
                  help="Paint at this fraction of the size, then bring it back: faster, coarser."),
-    click.option("--smooth", type=float, default=DEFAULT_SMOOTH, show_default=True,
-                 metavar="0..1", help="Temporal smoothing; 0 is off."),
+    click.option("--smooth", default="auto", show_default=True, metavar="auto|0..1",
+                 callback=_share, help="Temporal smoothing; 0 is off, auto suits the style."),
     click.option("--precision", type=click.Choice(PRECISIONS), default="auto",
                  show_default=True, help="auto takes INT8 only where it is faster here."),
     click.option("--tile", "tile_px", default="auto", show_default=True, metavar="auto|WxH",
@@ -48,9 +52,9 @@ _PAINT = [
 ]  # fmt: skip
 
 _FILE = [
-    click.option("--codec", metavar="NAME", help="Video encoder, such as libx264 or ffv1."),
-    click.option("--crf", type=int, metavar="N", help="Constant quality; lower is better."),
-    click.option("--preset", metavar="NAME", help="Encoder preset, such as superfast or slow."),
+    click.option("--codec", metavar="NAME", help="Video encoder, such as libx265 or ffv1; libx264 unless OUTPUT wants another."),
+    click.option("--crf", type=int, metavar="N", help="Constant quality, lower is better; 18 for libx264."),
+    click.option("--preset", metavar="NAME", help="Encoder preset, from ultrafast to veryslow; veryfast if not given."),
     click.option("--start", "start_s", type=float, default=0.0, metavar="SECONDS",
                  help="Skip what comes before."),
     click.option("--duration", "duration_s", type=float, metavar="SECONDS",

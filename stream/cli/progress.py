@@ -25,7 +25,7 @@ def progress_bar(quiet: bool) -> Generator[Callable[[Progress], None] | None, No
     from rich.progress import Progress as Bar
 
     bar = Bar(
-        TextColumn("painting"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[fps]:.1f} fps"),
@@ -34,7 +34,7 @@ def progress_bar(quiet: bool) -> Generator[Callable[[Progress], None] | None, No
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task("paint", total=None, fps=0.0, slowest="-")
+    task = bar.add_task("preparing", total=None, fps=0.0, slowest="-")
     shown_s = 0.0
 
     def show(progress: Progress) -> None:
@@ -44,6 +44,7 @@ def progress_bar(quiet: bool) -> Generator[Callable[[Progress], None] | None, No
         shown_s = now_s
         bar.update(
             task,
+            description="painting",
             completed=progress.frames,
             total=progress.frames_estimate,
             fps=progress.fps,

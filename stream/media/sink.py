@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from contextlib import suppress
 from glob import escape
 from hashlib import sha256
@@ -109,6 +110,10 @@ def open_sink(
     if name == "null":
         return NullSink(like.info.pixels, size_px)
     if name == "-":
+        if sys.stdout is not None and sys.stdout.isatty():
+            raise SinkError(
+                "standard output is a terminal; pipe '-' into a program, or name a file"
+            )
         return Y4mSink(like, size_px)
     path = Path(name)
     if path.suffix.lower() in IMAGE_SUFFIXES:

@@ -1,5 +1,0 @@
-"""``python -m sfumato.stream``."""
-
-from sfumato.stream.cli import main
-
-main()
