@@ -120,7 +120,8 @@ def test_chroma_and_bits_are_kept_where_the_encoder_can(
     with open_source(clip) as source:
         sink = repaint(source, tmp_path / "out.mov", codec=codec)
     assert sink.pixels == expected
-    assert sink.warnings == []
+    rare = codec is None and expected != PixelFormat("420", 8, "bt601")
+    assert [("few players" in warning) for warning in sink.warnings] == [True] * rare
 
 
 def test_ten_bits_become_eight_with_a_word(tmp_path: Path) -> None:

@@ -235,6 +235,9 @@ def _losses(source: PixelFormat, pixels: PixelFormat, codec: str, *, rgb: bool) 
     samples = {"grey": 0, "420": 1, "422": 2, "444": 3}
     if not rgb and samples[pixels.chroma] < samples[source.chroma]:
         losses.append(f"4:{source.chroma[1:2]}:{source.chroma[2:]} to 4:2:0: {codec} takes no more")
+    if codec == "libx264" and (pixels.bits > 8 or pixels.chroma != "420"):
+        kind = f"4:{pixels.chroma[1]}:{pixels.chroma[2]}, {pixels.bits} bit"
+        losses.append(f"kept as H.264 {kind}: few players take it; libx265 or prores_ks are known")
     return losses
 
 

@@ -173,14 +173,15 @@ class VideoWriter:
             ) from error
 
     def _options(self) -> dict[str, str]:
-        """MP4 and MOV tell when a stream starts in ticks of the movie: make them fine enough."""
+        """MP4 and MOV tell when a stream starts in ticks of the movie: make them fine enough. Their
+        index goes to the front, so that a browser can play while it loads."""
         if self.path.suffix.lower() not in (".mp4", ".mov", ".m4v"):
             return {}
         video = Fraction(self._like.info.time_base)
         side = [Fraction(stream.time_base or 1) for stream in self._like.carried.side_streams]
         ticks = math.lcm(*(base.denominator for base in (video, *side)))
         fine = ticks if ticks <= MOVIE_TICKS_MAX else video.denominator
-        return {"movie_timescale": str(max(fine, 1000))}
+        return {"movie_timescale": str(max(fine, 1000)), "movflags": "+faststart"}
 
     def _finish(self, container: OutputContainer) -> None:
         """Write what is left, and gather what should be said."""
