@@ -22,23 +22,28 @@ DETAIL_WEIGHT = 5.0
 """Where few pixels are dark, the best guess in L1 is "no line": lines and edges count more."""
 
 
-def regression(flats: Flats | None = None, count: int = 8, calm: float = 0.0) -> Objective:
+def regression(
+    flats: Flats | None = None, count: int = 8, calm: float = 0.0, seams: float = 0.0
+) -> Objective:
     """The objective of a style that copies a renderer.
 
     With ``flats``, each batch has ``count`` even patches beside it. ``calm`` weighs what is left of
-    texture where the renderer left none: it is faint, and drowns in the error at edges.
+    texture where the renderer left none: it is faint, and drowns in the error at edges. ``seams``
+    weighs steps from one cell to the next that are not in the rendering.
     """
 
     def objective(painter: Painter, cells: Tensor, wanted: Tensor) -> Tensor:
-        loss = picture_loss(painter(cells), wanted, painter.shape, calm)
+        loss = picture_loss(painter(cells), wanted, painter.shape, calm, seams)
         return loss if flats is None else loss + flat_loss(painter, flats, count)
 
     return objective
 
 
-def picture_loss(painted: Tensor, wanted: Tensor, shape: Shape, calm: float = 0.0) -> Tensor:
+def picture_loss(
+    painted: Tensor, wanted: Tensor, shape: Shape, calm: float = 0.0, seams: float = 0.0
+) -> Tensor:
     """L1 of pixels, of their differences and of 4 × 4 means, away from the padded border."""
-    margin = min(shape.radius_px, 16)
+    margin = min(shape.radius_px, 16)  # whole cells
     image = functional.pixel_shuffle(painted, CELL)
     around = functional.avg_pool2d(wanted, 9, 1, 4, count_include_pad=False)
     weight = 1 + DETAIL_WEIGHT * (wanted - around).abs().mean(dim=1, keepdim=True)
@@ -49,7 +54,11 @@ def picture_loss(painted: Tensor, wanted: Tensor, shape: Shape, calm: float = 0.
     loss = (weight * error.abs()).mean() + 0.5 * functional.avg_pool2d(error, 4).abs().mean()
     for axis in (2, 3):
         edge = weight.narrow(axis, 1, weight.shape[axis] - 1)
-        loss = loss + (edge * error.diff(dim=axis).abs()).mean()
+        change = error.diff(dim=axis)
+        loss = loss + (edge * change.abs()).mean()
+        if seams:
+            borders = torch.arange(CELL - 1, change.shape[axis], CELL)
+            loss = loss + seams * change.index_select(axis, borders).abs().mean()
         if calm:
             still = wanted.diff(dim=axis).abs() < STILL
             loss = loss + calm * (still * image.diff(dim=axis).abs()).mean()

@@ -109,7 +109,10 @@ RECIPES = {
             render=oil.render,
             renderer="oil",
             shape=Shape(narrow=48, blocks=4, grain=True),
-            stages=(Stage(regression, Schedule(steps=9_500, rate=4e-3)),),
+            stages=(
+                Stage(regression, Schedule(steps=9_500, rate=4e-3)),
+                Stage(lambda: regression(seams=2.0), Schedule(steps=3_500, rate=2e-3, seed=2)),
+            ),
             grain_seed=oil.GRAIN_SEED,
             textured=True,
         ),
