@@ -11,7 +11,7 @@ WEIGHT_LIMIT = 64
 """Weights use 7 bits, -64…63: x86 without VNNI adds pairs of products in saturating 16 bits
 (``vpmaddubsw``), and 2 · 255 · 64 is the largest sum that fits."""
 
-_CLIPPED_SHARE = 1e-4  # of the activations, when a range is first set; training moves it afterwards
+_CLIPPED_SHARE = 2e-5  # of the activations, when a range is first set; training moves it afterwards
 
 
 class FakeQuant(nn.Module):
