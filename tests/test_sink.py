@@ -377,6 +377,19 @@ def test_codecs_that_do_not_fit(
     assert sorted(os.listdir(tmp_path)) == ["clip.mp4"]
 
 
+@pytest.mark.parametrize("size_px", [(1, 1), (352, 20), (1294, 8), (8, 500)])
+def test_ffv1_takes_strips(tmp_path: Path, size_px: tuple[int, int]) -> None:
+    clip = make_clip(tmp_path / "clip.avi", codec="rawvideo", size_px=size_px, options={}, frames=2)
+    repaint_file(clip, tmp_path / "out.mkv", codec="ffv1")
+    assert len(pictures(tmp_path / "out.mkv")) == 2
+
+
+def test_av1_strips_are_refused_rather_than_waited_for(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.mkv", size_px=(640, 16))
+    with pytest.raises(SinkError, match="libsvtav1 does not take 640x16 pictures; try"):
+        repaint_file(clip, tmp_path / "out.mkv", codec="av1")
+
+
 def test_quality_and_speed_are_checked(tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "clip.mp4")
     with pytest.raises(SettingsError, match="--crf 99 should be 0"):

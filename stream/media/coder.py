@@ -34,7 +34,13 @@ MPEG4_TICKS_MAX = 65535
 
 
 SLICED_FROM_PX = 64
-"""FFV1 frames with a shorter side than this are coded in one piece."""
+"""FFV1 frames with a shorter side than this are coded in one piece…"""
+
+ONE_SLICE_PX = (352, 288)
+"""…unless they are wider or higher than this: then FFmpeg wants four slices or more."""
+
+STRIP_PX, STRIP_LENGTH_PX = 32, 64
+"""SVT-AV1 (4.1) never returns from strips narrower than the one and longer than the other."""
 
 
 class VideoCoder:
@@ -97,9 +103,10 @@ class VideoCoder:
     def _add(self, container: OutputContainer, suffix: str) -> VideoStream:
         codec = self._choice.codec
         if codec == "libsvtav1":
-            os.environ.setdefault("SVT_LOG", "1")  # errors only; it prints past FFmpeg's log
+            os.environ.setdefault("SVT_LOG", "0")  # it prints past FFmpeg's log
+            _refuse_strip(self.coded_size_px)
         options = dict(self._choice.options)
-        if codec == "ffv1" and min(self._size_px) < SLICED_FROM_PX:
+        if codec == "ffv1" and _is_small(self._size_px):
             options["slices"] = "1"  # FFmpeg's default asks for more slices than such a frame holds
         try:
             stream = container.add_stream(codec, rate=self._rate, options=options)
@@ -198,6 +205,20 @@ class VideoCoder:
             duration = self._durations.pop(packet.pts, 0) if packet.pts is not None else 0
             packet.duration = packet.duration or duration
         return packets
+
+
+def _is_small(size_px: tuple[int, int]) -> bool:
+    """Whether FFV1 has to code frames of (width, height) in one piece."""
+    width, height = size_px
+    return min(size_px) < SLICED_FROM_PX and width <= ONE_SLICE_PX[0] and height <= ONE_SLICE_PX[1]
+
+
+def _refuse_strip(size_px: tuple[int, int]) -> None:
+    if min(size_px) < STRIP_PX and max(size_px) > STRIP_LENGTH_PX:
+        width, height = size_px
+        raise SinkError(
+            f"libsvtav1 does not take {width}x{height} pictures; try another --codec, such as ffv1"
+        )
 
 
 def _sane_rate(rate: Fraction | None) -> Fraction:

@@ -72,8 +72,8 @@ def writing_reason(error: Exception) -> str:
         return "the name is too long; choose a shorter one"
     if number == errno.EPIPE:
         return "the program reading it has gone"
-    if isinstance(error, av.error.PatchWelcomeError):
-        return "this kind of file cannot hold such pictures or times; try .mkv"
+    if isinstance(error, av.error.PatchWelcomeError) or number == errno.EINVAL:
+        return "this kind of file cannot hold such pictures or times; try .mkv or .png"
     return plain(error)
 
 

@@ -161,9 +161,10 @@ class VideoWriter:
         except FFmpegError as error:
             codec, suffix = self._choice.codec, self.path.suffix
             if str(error.filename).startswith("avcodec_open"):
+                other = "libx264" if codec == "ffv1" else "ffv1"
                 raise SinkError(
                     f"{codec} does not take {self.size_px[0]}x{self.size_px[1]} pictures here "
-                    f"({plain(error)}); try another --codec, such as libx264 or ffv1"
+                    f"({plain(error)}); try another --codec, such as {other}"
                 ) from error
             number = error.errno or 0
             if number not in (errno.EINVAL, errno.EPERM) and number < FFMPEG_ERRORS:
