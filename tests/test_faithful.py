@@ -104,7 +104,9 @@ def test_a_failed_job_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_source_that_ends_early_is_painted_and_said(tmp_path: Path) -> None:
-    clip = make_clip(tmp_path / "in.avi", codec="mjpeg", options={}, av_format="yuvj420p", frames=40)
+    clip = make_clip(
+        tmp_path / "in.avi", codec="mjpeg", options={}, av_format="yuvj420p", frames=40
+    )
     data = clip.read_bytes()
     clip.write_bytes(data[: len(data) // 2])
     report = sfumato.stylize(clip, tmp_path / "out.mp4", style="identity")
