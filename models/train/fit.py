@@ -53,8 +53,18 @@ class Sampler:
         crops = [self._crop() for _ in range(self._schedule.batch)]
         return torch.cat([c[0] for c in crops]), torch.cat([c[1] for c in crops])
 
-    def _crop(self) -> tuple[Tensor, Tensor]:
-        pair = self._pairs[self._rng.choice(len(self._pairs), p=self._odds)]
+    def samples(self, batches: int = 12, harsh: int = 12) -> Tensor:
+        """Inputs to set ranges on: random ones, and some of the pictures with most contrast."""
+        contrast = [
+            np.abs(np.diff(p.source[..., 1].astype(np.int16), axis=1)).mean() for p in self._pairs
+        ]
+        worst = [self._pairs[i] for i in np.argsort(contrast)[-harsh:]]
+        crops = [self._crop(pair)[0] for pair in worst]
+        return torch.cat([*(self.batch()[0] for _ in range(batches)), *crops])
+
+    def _crop(self, pair: Pair | None = None) -> tuple[Tensor, Tensor]:
+        if pair is None:
+            pair = self._pairs[self._rng.choice(len(self._pairs), p=self._odds)]
         side = self._schedule.crop_px
         height, width = pair.source.shape[:2]
         top = int(self._rng.integers(0, max(0, height - side) + 1))
@@ -102,8 +112,7 @@ def fit(
     for step in range(state.step, schedule.steps):
         cells, wanted = sampler.batch()
         if step == rounding_from:
-            seen = [cells, *(sampler.batch()[0] for _ in range(11))]  # a few are never all
-            painter.start_rounding(torch.cat(seen))
+            painter.start_rounding(sampler.samples())
         for group in optimizer.param_groups:
             group["lr"] = group["share"] * _rate(step, schedule)
         loss = objective(painter, cells, wanted)

@@ -68,7 +68,7 @@ def train(
         fit(painter, sampler, stage.schedule, stage.objective(), progress, checkpoint)
     runs = " and ".join(f"{s.schedule.steps} steps from seed {s.schedule.seed}" for s in stages)
     how = f"{len(learned)} pictures, {runs}"
-    samples = torch.cat([samplers[-1].batch()[0] for _ in range(12)])
+    samples = samplers[-1].samples()
     return export(painter, recipe, how, [p.source for p in held_out], samples, out_folder)
 
 
