@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 
 import av
@@ -17,7 +18,10 @@ from sfumato.stream.media.source import local
 from sfumato.stream.media.streams import is_cover
 
 TAIL_S = 1
-"""How far before its end a file is decoded as a test; the keyframe before that counts."""
+"""How far before its end a file is decoded as a test, from the keyframe before."""
+
+TAIL_PICTURES = 12
+"""How many pictures are decoded there: a GOP may be ten seconds long, and every packet is counted."""
 
 TOLERANCE_S = Fraction(1, 1000)
 """What containers with a millisecond clock may round times by."""
@@ -40,7 +44,7 @@ class Expected:
 
 
 def verify(path: Path, name: str, expected: Expected) -> list[str]:
-    """Open a finished file, count its pictures and decode its first and last ones.
+    """Open a finished file, count its pictures and decode some at both ends.
 
     Args:
         path: Where the file lies now.
@@ -96,7 +100,7 @@ def _moved(ticks: list[int | None], time_base: Fraction, expected: Expected) -> 
 
 
 def _decode_ends(path: Path) -> None:
-    """Decode the first picture and the last seconds; a decoder that cannot raises."""
+    """Decode the first picture and the beginning of the last GOP; a decoder that cannot raises."""
     with av.open(local(path), "r", metadata_errors="replace") as container:
         video = _film(container, path.name)
         pictures = container.decode(video)
@@ -106,7 +110,7 @@ def _decode_ends(path: Path) -> None:
         if length > 2 * TAIL_S * av.time_base:
             container.seek(begin + length - TAIL_S * av.time_base)
             pictures = container.decode(video)
-        for _ in pictures:
+        for _ in islice(pictures, TAIL_PICTURES):
             pass
 
 
