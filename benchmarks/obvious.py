@@ -25,25 +25,24 @@ def rgb_model(fp32: Path, width_px: int, height_px: int, cell: int = 4) -> bytes
     """
     model = onnx.load(fp32)
     graph = model.graph
+    ends = [node.op_type for node in (*graph.node[:2], *graph.node[-2:])]
+    if ends != ["Transpose", "Cast", "Cast", "Transpose"]:
+        raise ValueError(f"{fp32}: its ends should be Transpose and Cast, not {ends}")
     rows, columns, channels = height_px // cell, width_px // cell, 3 * cell * cell
     before = [
-        *_reorder("rgb", "cells", [1, 3, rows, cell, columns, cell], [0, 2, 4, 1, 3, 5],
-                  [1, rows, columns, channels], graph),
-        helper.make_node("Mul", ["cells", "full"], [graph.node[0].output[0]]),
+        *_reorder("rgb", "cells", [1, 3, rows, cell, columns, cell], [0, 1, 3, 5, 2, 4],
+                  [1, channels, rows, columns], graph),
+        helper.make_node("Mul", ["cells", "full"], [graph.node[1].output[0]]),
     ]  # fmt: skip
     after = [
-        helper.make_node("Div", [graph.node[-1].input[0], "full"], ["unit"]),
-        *_reorder("unit", "painting", [1, rows, columns, 3, cell, cell], [0, 3, 1, 4, 2, 5],
+        helper.make_node("Div", [graph.node[-2].input[0], "full"], ["unit"]),
+        *_reorder("unit", "painting", [1, 3, cell, cell, rows, columns], [0, 1, 4, 2, 5, 3],
                   [1, 3, height_px, width_px], graph),
     ]  # fmt: skip
-    for node in (graph.node[0], graph.node[-1]):
-        if node.op_type != "Cast":
-            raise ValueError(f"{fp32}: its first and last node should be Cast, not {node.op_type}")
     graph.initializer.append(helper.make_tensor("full", TensorProto.FLOAT, [], [255.0]))
-    nodes = [*before, *graph.node[1:-1], *after]
     shape = [1, 3, height_px, width_px]
     wrapped = helper.make_graph(
-        nodes,
+        [*before, *graph.node[2:-2], *after],
         "obvious",
         [helper.make_tensor_value_info("rgb", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("painting", TensorProto.FLOAT, shape)],

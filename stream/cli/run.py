@@ -74,6 +74,6 @@ def summarize(report: Report) -> None:
     sink = "standard output" if report.sink == "-" else report.sink
     click.echo(
         f"{sink}: {frames} in {report.seconds:.1f} s, {report.fps:.1f} fps, {report.style} at "
-        f"{report.precision}, peak memory {report.peak_rss_bytes / 2**20:.0f} MB",
+        f"{report.precision}, peak memory {report.peak_rss_bytes / 1e6:.0f} MB",
         err=True,
     )
