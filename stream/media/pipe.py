@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from fractions import Fraction
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError
 from sfumato.stream.frame import Frame
 from sfumato.stream.media.errors import writing
-from sfumato.stream.media.sink import check_frame
+from sfumato.stream.media.sink import Sink, check_frame
 from sfumato.stream.media.source import Source
 from sfumato.stream.media.turn import Turn
 
@@ -28,7 +27,7 @@ CHROMA_WORDS = {
 """The C parameter of the stream header (as FFmpeg's yuv4mpegenc.c and mjpegtools have it)."""
 
 
-class NullSink:
+class NullSink(Sink):
     """Counts frames and drops them; see :class:`~sfumato.stream.media.sink.Sink`."""
 
     def __init__(self, pixels: PixelFormat, size_px: tuple[int, int]) -> None:
@@ -47,20 +46,6 @@ class NullSink:
 
     def abort(self) -> None:
         """See :class:`~sfumato.stream.media.sink.Sink`."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.abort()
 
 
 class Y4mSink(NullSink):

@@ -7,8 +7,7 @@ from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import av
 from av import Packet
@@ -25,7 +24,7 @@ from sfumato.stream.media.decode import Decoder
 from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.side_data import display_matrix, has_captions
-from sfumato.stream.media.source import local
+from sfumato.stream.media.source import Source, local
 from sfumato.stream.media.streams import choose_video, side_streams
 
 INTERLEAVE_S = 10
@@ -38,7 +37,7 @@ MICROSECOND = Fraction(1, 1_000_000)
 """FFmpeg's AV_TIME_BASE."""
 
 
-class VideoReader:
+class VideoReader(Source):
     """One video stream of a container; see :class:`~sfumato.stream.media.source.Source`."""
 
     def __init__(
@@ -90,17 +89,6 @@ class VideoReader:
     def _read(self) -> tuple[VideoFrame, int] | None:
         with self._busy:
             return next(self._pictures, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _choose(self, decoder_threads: int) -> None:
         self._video, self._notes = choose_video(self.name, self._container)

@@ -61,14 +61,19 @@ class Sink(Protocol):
         """Remove what was written so far. Does nothing after `close`."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None: ...
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abort()
 
 
 def open_sink(

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import av
 from av.error import FFmpegError
@@ -26,6 +25,7 @@ from sfumato.stream.media.planes import Chroma, Converter, frame_of
 from sfumato.stream.media.side_data import display_matrix
 from sfumato.stream.media.sink import (
     PATTERN,
+    Sink,
     check_frame,
     check_target,
     is_pattern,
@@ -43,7 +43,7 @@ RGB_FORMATS = {".png": ("png", "rgb24"), ".bmp": ("bmp", "bgr24"), ".tif": ("tif
 RGB_FORMATS[".tiff"] = RGB_FORMATS[".tif"]
 
 
-class ImageSequence:
+class ImageSequence(Source):
     """Numbered or globbed pictures as a video; see :class:`~sfumato.stream.media.source.Source`.
 
     The first picture decides size and format; later ones of another size are scaled to it.
@@ -61,7 +61,7 @@ class ImageSequence:
         strict: bool,
     ) -> None:
         self.name = name
-        self.skipped = 0
+        self._skipped = 0
         self.warnings: list[str] = []
         self.trailing_packets: tuple[Any, ...] = ()
         self._strict = strict
@@ -97,6 +97,11 @@ class ImageSequence:
             pictures=tuple(self._paths),
         )
 
+    @property
+    def skipped(self) -> int:
+        """See :class:`~sfumato.stream.media.source.Source`."""
+        return self._skipped
+
     def frames(self) -> Iterator[Frame]:
         """See :class:`~sfumato.stream.media.source.Source`."""
         for index, picture in self._pictures:
@@ -109,23 +114,12 @@ class ImageSequence:
                 duration=1,
                 keep=owner,
             )
-        if self.skipped:
-            self.warnings.append(f"{self.skipped} damaged pictures were skipped")
+        if self._skipped:
+            self.warnings.append(f"{self._skipped} damaged pictures were skipped")
         self.warnings += self._normal.warnings()
 
     def close(self) -> None:
         """See :class:`~sfumato.stream.media.source.Source`. Each file is closed once read."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _decoded(self) -> Iterator[tuple[int, VideoFrame]]:
         """Each readable picture and its place in the sequence."""
@@ -133,7 +127,7 @@ class ImageSequence:
             try:
                 yield index, _read_image(path)
             except SourceError as error:
-                self.skipped += 1
+                self._skipped += 1
                 if self._strict:
                     hint = "leave out --strict to skip it"
                     raise SourceError(f"{error}; {hint}") from error
@@ -151,7 +145,7 @@ def _read_image(path: Path) -> VideoFrame:
         return picture
 
 
-class ImageSink:
+class ImageSink(Sink):
     """One picture, or one for each frame; see :class:`~sfumato.stream.media.sink.Sink`.
 
     Files get their names at the end, all together; until then they are hidden.
@@ -229,20 +223,6 @@ class ImageSink:
         for partial, _ in self._hidden:
             partial.unlink(missing_ok=True)
         self._hidden = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.abort()
 
     def _check(self, like: Source, *, overwrite: bool) -> None:
         check_target(self.path, like.carried.path, overwrite=overwrite)

@@ -7,8 +7,6 @@ import math
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import av
 from av.container import OutputContainer
@@ -19,7 +17,7 @@ from sfumato.stream.frame import Frame
 from sfumato.stream.media.coder import VideoCoder
 from sfumato.stream.media.encoders import choose_encoder, choose_pixels, home_of
 from sfumato.stream.media.errors import plain, writing
-from sfumato.stream.media.sink import check_frame, partial_name, put_in_place, remove_stale
+from sfumato.stream.media.sink import Sink, check_frame, partial_name, put_in_place, remove_stale
 from sfumato.stream.media.source import Source, local
 from sfumato.stream.media.streams import StreamCopy, useful_metadata
 from sfumato.stream.media.verify import Expected, verify
@@ -34,7 +32,7 @@ FFMPEG_ERRORS = 1 << 16
 """FFmpeg's own errors are numbered from four letters each; the system's stay far below."""
 
 
-class VideoWriter:
+class VideoWriter(Sink):
     """One coded video stream and copies of others; see :class:`~sfumato.stream.media.sink.Sink`."""
 
     def __init__(
@@ -102,20 +100,6 @@ class VideoWriter:
                 self._container.close()
             self._container = None
             self._partial.unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.abort()
 
     def _open(self) -> OutputContainer:
         try:
