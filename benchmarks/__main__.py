@@ -15,6 +15,7 @@ from benchmarks.job import job_figures, start_up_s
 from benchmarks.kernels import kernel_figures, obvious_figures
 from benchmarks.network import TILE_PX, network_figures
 from benchmarks.smoothing import smoothing_figures
+from sfumato.models.cores import has_vnni
 from sfumato.stream.api import stylize
 from sfumato.stream.beside import picture_at, write_beside
 from sfumato.stream.media.sample import sample_clip
@@ -106,7 +107,8 @@ def readme_figures() -> str:
     )
     where = (
         f"Measured on {facts['processor']}, {facts['cores']} cores, ONNX Runtime "
-        f"{facts['onnxruntime']}, Python {facts['python']}."
+        f"{facts['onnxruntime']}, Python {facts['python']}"
+        + ("." if has_vnni() else ", without the VNNI instructions that INT8 gains most from.")
     )
     return "\n".join(
         [
