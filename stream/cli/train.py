@@ -41,7 +41,9 @@ def train(
         made = styles.train(chosen, content, output, steps=steps, seed=seed, progress=_show)
     for key, value in made.spec.acceptance.items():
         click.echo(f"{key}: {value}")
-    click.echo(f"Written: {made.int8} and {made.fp32}\nTry:  sfumato run VIDEO -o OUT.mp4 --style {made.int8}")
+    click.echo(
+        f"Written: {made.int8} and {made.fp32}\nTry:  sfumato run VIDEO -o OUT.mp4 --style {made.int8}"
+    )
 
 
 def _show(line: str) -> None:
