@@ -125,7 +125,7 @@ def test_a_damaged_or_larger_picture_in_a_sequence(tmp_path: Path) -> None:
         assert {frame.width_px for frame in frames} == {32}
         assert source.skipped == 1
         assert source.warnings == [
-            "1 damaged pictures were skipped",
+            "damaged pictures skipped: 1",
             "the picture changes size on the way; scaled to 32x24",
         ]
     with (

@@ -115,7 +115,7 @@ class ImageSequence(Source):
                 keep=owner,
             )
         if self._skipped:
-            self.warnings.append(f"{self._skipped} damaged pictures were skipped")
+            self.warnings.append(f"damaged pictures skipped: {self._skipped}")
         self.warnings += self._normal.warnings()
 
     def close(self) -> None:
