@@ -34,6 +34,7 @@ class PaintOptions(TypedDict, total=False):
     workers: int | None
     provider: str
     smooth: float | None
+    memory_limit_bytes: int | None
 
 
 class FileOptions(PaintOptions, total=False):

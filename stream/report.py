@@ -71,6 +71,10 @@ class Report:
     """Per frame and stage, wall clock, summed over threads."""
     cpu_seconds: float = 0.0
     peak_rss_bytes: int = 0
+    predicted_peak_rss_bytes: int = 0
+    """What the plan promised before the first frame; 0 where nothing was planned."""
+    memory_limit_bytes: int | None = None
+    """What the job was to stay below: asked for, or set by the system; None: no limit."""
     plan: dict[str, Any] = field(default_factory=dict)
     style: str = ""
     precision: str = ""

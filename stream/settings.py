@@ -13,6 +13,17 @@ PRECISIONS: tuple[Precision, ...] = ("auto", "int8", "fp32")
 
 DEFAULT_STYLE = "toon"
 
+LEAST_LIMIT_BYTES = 2**20
+"""A memory limit below this is a slip of the pen: a unit was forgotten."""
+
+_UNITS = {
+    "": 1,
+    "b": 1,
+    **{letter: 1024**power for power, letter in enumerate("kmgt", 1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)},
+    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaintSettings:
@@ -34,6 +45,9 @@ class PaintSettings:
     provider: str = "cpu"
     smooth: float | None = None
     """Strength of temporal smoothing, 0 (off) to 1; None: what suits the style."""
+    memory_limit_bytes: int | None = None
+    """Resident memory of the process to stay below; None: what its control group or resource limit
+    allows, if there is any."""
 
     def __post_init__(self) -> None:
         _within("--strength", self.strength, 0, 1)
@@ -48,6 +62,11 @@ class PaintSettings:
             raise SettingsError(f"--workers {self.workers}: should be between 1 and 256")
         if self.overlap_px is not None and not 0 <= self.overlap_px <= 4096:
             raise SettingsError(f"--overlap {self.overlap_px}: should be between 0 and 4096 pixels")
+        if self.memory_limit_bytes is not None and self.memory_limit_bytes < LEAST_LIMIT_BYTES:
+            raise SettingsError(
+                f"--memory-limit {self.memory_limit_bytes}: should be at least "
+                f"{LEAST_LIMIT_BYTES} bytes, such as 256M or 1GiB"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,3 +123,15 @@ def parse_share(option: str, text: str) -> float | None:
         return float(text)
     except ValueError:
         raise SettingsError(f"{option} {text!r}: write a number from 0 to 1, or auto") from None
+
+
+def parse_size(option: str, text: str) -> int | None:
+    """``auto`` → None, else bytes: ``512M``, ``1.5G`` and ``1GiB`` count in powers of 1024,
+    ``512MB`` in powers of 1000, a bare number in bytes. Raises :class:`SettingsError`.
+    """
+    if text == "auto":
+        return None
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?) ?([a-z]*)", text.strip().lower())
+    if match is None or match[2] not in _UNITS:
+        raise SettingsError(f"{option} {text!r}: write a size, such as 512M, 1.5G or 1GiB")
+    return int(float(match[1]) * _UNITS[match[2]])

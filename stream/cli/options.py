@@ -12,6 +12,7 @@ from sfumato.stream.settings import (
     PRECISIONS,
     parse_count,
     parse_share,
+    parse_size,
     parse_tile,
 )
 
@@ -28,6 +29,10 @@ def _count(_c: click.Context, param: click.Parameter, value: str) -> int | None:
 
 def _share(_c: click.Context, param: click.Parameter, value: str) -> float | None:
     return parse_share(param.opts[0], value)
+
+
+def _size(_c: click.Context, param: click.Parameter, value: str) -> int | None:
+    return parse_size(param.opts[0], value)
 
 
 _PAINT = [
@@ -47,6 +52,9 @@ _PAINT = [
                  callback=_count, help="Pixels that tiles share; less than auto is feathered."),
     click.option("--workers", default="auto", show_default=True, metavar="auto|N",
                  callback=_count, help="Tiles painted at the same time."),
+    click.option("--memory-limit", "memory_limit_bytes", default="auto", show_default=True,
+                 metavar="auto|SIZE", callback=_size,
+                 help="Stay below this much memory: 512M, 1.5G, 1GiB; auto: what the system sets."),
     click.option("--provider", default="cpu", show_default=True, metavar="NAME",
                  help="Execution provider: cpu, cuda, openvino… (see `sfumato doctor`)."),
 ]  # fmt: skip
