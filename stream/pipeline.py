@@ -54,11 +54,15 @@ class Pipeline:
         report: Report,
         times: StageTimes,
         stop: Event | None = None,
+        *,
+        frames_in_flight: int | None = None,
     ) -> None:
         """``pixels`` is the format of painted frames; ``report`` is filled in as work goes on.
 
-        Once ``stop`` is set, :meth:`paint` raises :class:`Stopped`.
+        Once ``stop`` is set, :meth:`paint` raises :class:`Stopped`. ``frames_in_flight`` 1 gives
+        each painting before the next frame is asked for; None suits the plan.
         """
+        self._in_flight = frames_in_flight
         self._stop = stop
         self._info, self._settings, self._report, self._times = info, settings, report, times
         self._width_px = max(1, round(info.width_px * settings.scale))
@@ -110,6 +114,8 @@ class Pipeline:
             overlap_px=settings.overlap_px,
             workers=settings.workers,
         )
+        if self._in_flight is not None:
+            plan = replace(plan, frames_in_flight=self._in_flight)
         choice = pick_precision(
             files,
             settings.precision,
