@@ -17,6 +17,7 @@ from sfumato.models.cores import usable_cores
 from sfumato.stream.arrays import ArraySource
 from sfumato.stream.convert import ToRgb
 from sfumato.stream.media import Sink, Source, open_sink, open_source
+from sfumato.stream.pace import Pace
 from sfumato.stream.pipeline import Pipeline
 from sfumato.stream.report import Progress, Report, StageTimes, peak_rss_bytes
 from sfumato.stream.settings import FileSettings, PaintSettings, Precision
@@ -102,7 +103,9 @@ class _Job:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.times = StageTimes()
+        report.started_unix_s = time.time()
         self._started_s = time.perf_counter()
+        self._pace = Pace(self._started_s)
         self._cpu_started_s = time.process_time()
 
     def run(
@@ -116,11 +119,12 @@ class _Job:
         report, times = self.report, self.times
         with (
             Pipeline(source.info, sink.pixels, settings, report, times, stop) as pipeline,
-            closing(pipeline.paint(source.frames())) as painted,
+            closing(pipeline.paint(self._pace.reading(source.frames()))) as painted,
         ):
             for frame in painted:
                 with times.stage("encode"):
                     sink.write(frame)
+                self._pace.written()
                 report.frames_out += 1
                 if on_progress is not None:
                     on_progress(self._progress(source.info.frames_estimate))
@@ -138,6 +142,9 @@ class _Job:
         report.seconds = time.perf_counter() - self._started_s
         report.cpu_seconds = time.process_time() - self._cpu_started_s
         report.fps = report.frames_out / report.seconds
+        report.steady_fps = self._pace.steady_fps()
+        report.first_frame_s = self._pace.first_frame_s
+        report.latency_ms = self._pace.latency_ms()
         report.stage_ms = self.times.per_frame_ms(report.frames_out)
         report.peak_rss_bytes = peak_rss_bytes()
         return report

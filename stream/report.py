@@ -66,7 +66,16 @@ class Report:
     tiles_reused: int = 0
     cuts: int = 0
     fps: float = 0.0
+    """Frames over seconds of the whole job."""
+    steady_fps: float = 0.0
+    """The pace once running: start-up, the first quarter of the frames and the end left out."""
     seconds: float = 0.0
+    started_unix_s: float = 0.0
+    """When the job began, in seconds since 1970."""
+    first_frame_s: float = 0.0
+    """From then until the first painted frame was handed to the sink."""
+    latency_ms: dict[str, float] = field(default_factory=dict)
+    """``p50`` and ``p95`` of the time from source to sink, waits included."""
     stage_ms: dict[str, float] = field(default_factory=dict)
     """Per frame and stage, wall clock, summed over threads."""
     cpu_seconds: float = 0.0
