@@ -8,7 +8,9 @@ import platform
 import subprocess
 from contextlib import suppress
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+
+from sfumato.models.cgroups import PROC, cgroup_folders
 
 VNNI_FLAGS = frozenset({"avx512_vnni", "avx_vnni"})
 """Linux names of the x86 instructions that multiply U8 by S8 into 32 bits without saturation."""
@@ -16,7 +18,7 @@ VNNI_FLAGS = frozenset({"avx512_vnni", "avx_vnni"})
 _SPARE = 0.1  # a quota of 2.05 cores is two threads: the third would mostly be throttled
 
 
-def usable_cores(proc: Path = Path("/proc/self")) -> int:
+def usable_cores(proc: Path = PROC) -> int:
     """Cores this process may keep busy, at least 1.
 
     The affinity mask, cut by the CPU quota of its cgroup (v1 or v2) and of every group above it.
@@ -35,53 +37,15 @@ def _affinity() -> int:
     return os.cpu_count() or 1
 
 
-def cgroup_quota(proc: Path = Path("/proc/self")) -> float | None:
+def cgroup_quota(proc: Path = PROC) -> float | None:
     """CPU quota in cores (1.5 is one and a half), the tightest on the way up; None if unlimited.
 
-    ``proc`` holds ``cgroup`` (see cgroups(7)) and ``mountinfo`` (see proc(5)).
+    ``proc`` as in :func:`~sfumato.models.cgroups.cgroup_folders`.
     """
-    quotas = []
     with suppress(OSError):
-        for folder, mount in _cpu_cgroups(proc):
-            while True:
-                quota = _quota_of(folder)
-                if quota is not None:
-                    quotas.append(quota)
-                if folder == mount:
-                    break
-                folder = folder.parent
-    return min(quotas, default=None)
-
-
-def _cpu_cgroups(proc: Path) -> list[tuple[Path, Path]]:
-    """(folder of our group, folder where its hierarchy is mounted), for each CPU controller."""
-    groups = {}  # "" is v2's only hierarchy
-    for line in (proc / "cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        for controller in controllers.split(","):
-            groups[controller] = path
-    found = []
-    for line in (proc / "mountinfo").read_text().splitlines():
-        ours, _, rest = line.partition(" - ")
-        root, mount = ours.split()[3:5]
-        kind, _, options = rest.split(maxsplit=2)
-        controller = "cpu" if "cpu" in options.split(",") else ""
-        if (kind == "cgroup2" or (kind == "cgroup" and controller)) and controller in groups:
-            found.append((_below(Path(mount), root, groups[controller]), Path(mount)))
-    return found
-
-
-def _below(mount: Path, root: str, group: str) -> Path:
-    """The group's folder under ``mount``, which shows the hierarchy from ``root`` down.
-
-    A container often sees its own group as the whole hierarchy while ``/proc`` still names it
-    from outside; then the mount point itself is our group.
-    """
-    with suppress(ValueError):
-        folder = mount / PurePosixPath(group).relative_to(root)
-        if ".." not in folder.parts and folder.is_dir():
-            return folder
-    return mount
+        quotas = map(_quota_of, cgroup_folders("cpu", proc))
+        return min((quota for quota in quotas if quota is not None), default=None)
+    return None
 
 
 def _quota_of(folder: Path) -> float | None:
