@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import onnxruntime as ort
-import platformdirs
 from numpy.typing import NDArray
 
+from sfumato.models.cache import Measurements, measurement_key
 from sfumato.models.catalog import StyleFiles
-from sfumato.models.cores import cpu_flags, cpu_name
 from sfumato.models.errors import ModelError
 from sfumato.models.head import read_head
 from sfumato.models.session import StyleSession, TileRunner
@@ -33,7 +27,6 @@ PROBE_PX = 256
 """The stopwatch's tile is at most this wide and high: convolutions cost the same per pixel."""
 
 _MIN_ROUNDS, _MAX_ROUNDS, _BUDGET_S = 2, 8, 0.5
-_REMEMBERED = 200  # results kept in the cache file
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +82,21 @@ def pick_precision(
             files, only, f"the style has no {'int8' if only == 'fp32' else 'fp32'} file"
         )
     size = _probe_size(files.int8, width_px, height_px)
-    memory = _Memory(cache or platformdirs.user_cache_path("sfumato") / "precision.json")
-    key = _key(files.paths, size, intra_op_threads, provider)
-    trial = memory.get(key)
+    memory = Measurements("precision.json", cache)
+    key = measurement_key(files.paths, size, intra_op_threads, provider)
+    trial = _trial_of(memory.get(key))
     if trial is None:
         trial = (compare or run_trial)(files.int8, files.fp32, *size, intra_op_threads, provider)
-        memory.put(key, trial)
+        memory.put(key, asdict(trial))
     return _judge(files.int8, files.fp32, trial)
+
+
+def _trial_of(values: dict[str, float]) -> Trial | None:
+    """What was remembered; None where it is no whole trial."""
+    try:
+        return Trial(**{name: float(value) for name, value in values.items()})
+    except (TypeError, ValueError):
+        return None
 
 
 def _as_wanted(files: StyleFiles, wanted: Precision, reason: str = "as asked") -> Choice:
@@ -182,43 +183,3 @@ def psnr_db(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
     """Peak signal-to-noise ratio of two pictures in dB; 99 for equal ones."""
     error = float(np.mean((a.astype(np.float32) - b.astype(np.float32)) ** 2))
     return 99.0 if error == 0 else min(99.0, float(10 * np.log10(255**2 / error)))
-
-
-def _key(paths: list[Path], size: tuple[int, int], threads: int, provider: str) -> str:
-    """Changes with anything that may change the answer: files, processor, ONNX Runtime, shape."""
-    digest = hashlib.sha256()
-    machine = [cpu_name(), *sorted(cpu_flags()), ort.__version__, size, threads, provider]
-    digest.update(repr(machine).encode())
-    for path in paths:
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-class _Memory:
-    """Trials in a JSON file that may be missing, damaged or read-only: then we measure again."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def _read(self) -> dict[str, dict[str, float]]:
-        with suppress(OSError, ValueError):
-            known = json.loads(self.path.read_text())
-            if isinstance(known, dict):
-                return known
-        return {}
-
-    def get(self, key: str) -> Trial | None:
-        with suppress(AttributeError, KeyError, TypeError, ValueError):
-            values = {name: float(value) for name, value in self._read()[key].items()}
-            return Trial(**values)
-        return None
-
-    def put(self, key: str, trial: Trial) -> None:
-        known = {**self._read(), key: asdict(trial)}
-        newest = dict(list(known.items())[-_REMEMBERED:])
-        with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, part = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name)
-            with os.fdopen(handle, "w") as file:
-                json.dump(newest, file)
-            os.replace(part, self.path)
