@@ -1,0 +1,1 @@
+"""Live: pictures painted while they are fresh, judged by their age when shown."""

@@ -1,0 +1,124 @@
+"""Pipelines that paint one frame when told to, made ahead in the background."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+
+from sfumato.kernels.formats import PixelFormat
+from sfumato.models.catalog import find_style
+from sfumato.models.cores import usable_cores
+from sfumato.models.head import read_spec
+from sfumato.stream.frame import Frame, VideoInfo
+from sfumato.stream.pipeline import Pipeline, style_errors
+from sfumato.stream.plan import best_tile
+from sfumato.stream.report import Report, StageTimes
+from sfumato.stream.settings import PaintSettings
+from sfumato.stream.tiles import align_up
+
+KEPT = 3
+"""Engines that stay: the one in use, the one before, and the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineKey:
+    """What an engine is made for."""
+
+    width_px: int
+    height_px: int
+    pixels: PixelFormat
+    settings: PaintSettings
+
+    def fits(self, frame: Frame) -> bool:
+        """Whether such an engine takes this frame."""
+        size = (frame.width_px, frame.height_px)
+        return size == (self.width_px, self.height_px) and frame.pixels == self.pixels
+
+
+class Engine:
+    """Paints one frame at a time: a call gives the painting before the next frame is there.
+
+    All calls come from one thread.
+    """
+
+    def __init__(self, key: EngineKey, times: StageTimes) -> None:
+        """Loads the style and compiles what it needs. Raises what :class:`Pipeline` raises."""
+        self.key = key
+        self.report = Report(source="", sink="")
+        self._frames: SimpleQueue[Frame | None] = SimpleQueue()
+        info = VideoInfo(key.width_px, key.height_px, key.pixels)
+        settings = replace(key.settings, tile_px=key.settings.tile_px or fresh_tile_px(key))
+        self._pipeline = Pipeline(
+            info, key.pixels, settings, self.report, times, frames_in_flight=1
+        )
+        self._painted = self._pipeline.paint(iter(self._frames.get, None))
+        self.workers = self._pipeline.plan.workers
+
+    def __call__(self, frame: Frame) -> Frame:
+        """The painting, valid until the next call."""
+        self._frames.put(frame)
+        return next(self._painted)
+
+    def close(self) -> None:
+        """Join the workers and free the session."""
+        self._frames.put(None)
+        self._painted.close()
+        self._pipeline.close()
+
+
+def fresh_tile_px(key: EngineKey) -> tuple[int, int]:
+    """A tile that gives every core an equal part of one frame: only one is painted at a time."""
+    with style_errors():
+        spec = read_spec(find_style(key.settings.style).paths[0])
+    even = spec.multiple if spec.multiple % 2 == 0 else 2 * spec.multiple
+    margin = align_up(spec.radius_px, even)
+    width, height = (
+        max(1, round(size * key.settings.scale)) for size in (key.width_px, key.height_px)
+    )
+    whole = best_tile(width, height, 2 * margin, margin)
+    share_px = whole[0] * whole[1] / (key.settings.workers or usable_cores())
+    return best_tile(width, height, 2 * margin, margin, int(1.3 * share_px))
+
+
+class Engines:
+    """Makes engines on a thread of its own and keeps the :data:`KEPT` last wanted ones.
+
+    Used from one thread; who opens it closes it.
+    """
+
+    def __init__(self, times: StageTimes) -> None:
+        self._times = times
+        self._builder = ThreadPoolExecutor(1, thread_name_prefix="prepare")
+        self._engines: OrderedDict[EngineKey, Future[Engine]] = OrderedDict()
+
+    def prepare(self, key: EngineKey) -> Future[Engine]:
+        """Begin to make an engine unless it is there; it becomes the last to be let go."""
+        if key not in self._engines:
+            self._engines[key] = self._builder.submit(Engine, key, self._times)
+        self._engines.move_to_end(key)
+        return self._engines[key]
+
+    def trim(self, in_use: EngineKey) -> None:
+        """Let go of what was wanted longest ago, never of the engine in use."""
+        self._engines.move_to_end(in_use)
+        while len(self._engines) > KEPT:
+            _, old = self._engines.popitem(last=False)
+            self._builder.submit(_close, old)
+
+    def forget(self, key: EngineKey) -> None:
+        """An engine that could not be made may be tried again."""
+        self._engines.pop(key, None)
+
+    def close(self) -> None:
+        """Close all engines."""
+        self._builder.shutdown(cancel_futures=True)
+        for made in self._engines.values():
+            _close(made)
+        self._engines.clear()
+
+
+def _close(made: Future[Engine]) -> None:
+    if not made.cancelled() and made.exception() is None:
+        made.result().close()

@@ -1,0 +1,23 @@
+"""An even beat: which of the frames that come are painted when not all are."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+
+class Pace:
+    """Lets frames through no more often than asked for, without a beat of its own drifting."""
+
+    def __init__(self) -> None:
+        self._due_s = 0.0
+        self._lock = Lock()
+
+    def admits(self, at_s: float, interval_s: float) -> bool:
+        """Whether a frame of this moment is due; a quarter of the interval early is near enough."""
+        with self._lock:
+            if self._due_s - interval_s <= at_s < self._due_s - interval_s / 4:
+                return False
+            late_s = at_s - self._due_s
+            # A beat that was missed is not caught up with: that would let a burst through.
+            self._due_s = (at_s if not 0 <= late_s < interval_s else self._due_s) + interval_s
+            return True

@@ -1,0 +1,261 @@
+"""The engine of everything live: frames are offered, the newest is painted, the fresh are taken."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from threading import Lock, Thread
+from typing import Self
+
+from sfumato.kernels.mix import mix
+from sfumato.stream.errors import SfumatoError, StyleError
+from sfumato.stream.frame import Frame
+from sfumato.stream.live.age import AgeMeter
+from sfumato.stream.live.engine import Engine, EngineKey, Engines
+from sfumato.stream.live.fade import Fade
+from sfumato.stream.live.governor import Governor, Sample
+from sfumato.stream.live.levels import Level, levels_for
+from sfumato.stream.live.newest import Newest
+from sfumato.stream.live.pace import Pace
+from sfumato.stream.live.settings import LiveSettings
+from sfumato.stream.live.stats import Change, Counts, Drops, LiveStats
+from sfumato.stream.pipeline import style_errors
+from sfumato.stream.report import StageTimes
+
+MOST_FPS = 60.0
+"""Pictures per second that are painted at most unless more are asked for: what screens show."""
+
+NETWORK_STAGES = ("gather", "infer", "scatter")
+"""Stages whose time follows from how many pixels the network computes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Painted:
+    """A painted picture, which whoever took it may keep."""
+
+    frame: Frame
+    """Nobody writes to its planes any more."""
+    source: Frame
+    """What it was painted from."""
+    captured_s: float
+    """When the source was taken, in seconds of ``time.monotonic``."""
+    painted_s: float
+    """When the painting was done."""
+
+
+class LivePainter:
+    """Paints the newest of the frames that are offered. A context manager.
+
+    ``offer`` (any thread) → newest → the painter's thread and its workers → newest → ``take``.
+    Frames leave in the order in which they came. When another size or format of frames comes, or
+    another style or scale is wanted, the engine for it is made in the background while the old
+    one goes on.
+    """
+
+    def __init__(self, settings: LiveSettings | None = None) -> None:
+        """Raises :class:`StyleError` for a style that is not there."""
+        self._settings = settings = settings or LiveSettings()
+        with style_errors():
+            levels = levels_for(settings.paint.style, settings.scale)
+        self._governor = Governor(
+            levels, max_age_s=settings.max_age_ms / 1e3, least_fps=settings.least_fps
+        )
+        self._times = StageTimes()
+        self._engines = Engines(self._times)
+        self._engine: Engine | None = None
+        self._fade, self._pace = Fade(), Pace()
+        self._in: Newest[tuple[Frame, float]] = Newest()
+        self._out: Newest[Painted] = Newest()
+        self._ages, self._drops, self._counts = AgeMeter(), Drops(), Counts()
+        self._changes: deque[Change] = deque(maxlen=100)
+        self._error: BaseException | None = None
+        self._started_s = time.monotonic()
+        self._lock = Lock()
+        """Guards the settings, the governor and the changes."""
+        self._thread = Thread(target=self._run, name="painter", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def offer(self, frame: Frame, captured_s: float) -> None:
+        """Hand over a frame taken at ``captured_s`` (``time.monotonic``). Never waits.
+
+        A frame that is still waiting is dropped for it. The planes must stay as they are.
+        """
+        with self._lock:
+            self._governor.arrived(captured_s)
+            interval_s = self._interval_s()
+        if not self._pace.admits(captured_s, interval_s):
+            self._drops.add("over the frame rate")
+        elif self._in.put((frame, captured_s)):
+            self._drops.add("painter busy")
+
+    def take(self, timeout_s: float) -> Painted | None:
+        """The next picture, in order; None where none comes in time or the painter is closed.
+
+        Raises what went wrong with painting, such as :class:`StyleError`.
+        """
+        painted = self._out.take(timeout_s)
+        if painted is not None:
+            self._ages.note(painted.captured_s)
+        elif self._error is not None:
+            raise self._error
+        return painted
+
+    def switch(
+        self,
+        *,
+        style: str | None = None,
+        strength: float | None = None,
+        smooth: float | None = None,
+        scale: float | None = None,
+    ) -> None:
+        """Change how is painted, as soon as that is ready; None leaves a setting as it is.
+
+        ``scale`` 0 gives the choice of the scale back to the governor. Raises
+        :class:`SettingsError` and :class:`StyleError`.
+        """
+        with self._lock:
+            before = self._settings
+            after = before.changed(style, strength, smooth, scale)
+            with style_errors():
+                levels = levels_for(after.paint.style, after.scale)
+            self._settings = after
+            if (after.paint.style, after.scale) != (before.paint.style, before.scale):
+                self._governor.use(levels)
+
+    def stats(self) -> LiveStats:
+        """How it goes."""
+        fps, ages = self._ages.recent()
+        with self._lock:
+            paint, changes = self._settings.paint, [*self._changes]
+        present = self._engine.key.settings if self._engine is not None else paint
+        return LiveStats(
+            fps=fps,
+            age_ms=ages,
+            shown=self._ages.shown,
+            dropped=self._drops.to_dict(),
+            stage_ms=self._times.per_frame_ms(self._counts.frames),
+            style=present.style,
+            strength=paint.strength,
+            scale=present.scale,
+            tiles_run=self._counts.tiles_run,
+            tiles_reused=self._counts.tiles_reused,
+            frames_reused=self._counts.frames_reused,
+            changes=changes,
+        )
+
+    def close(self) -> None:
+        """Stop painting and join every thread. May be called more than once."""
+        self._in.close()
+        self._thread.join()
+
+    def _interval_s(self) -> float:
+        """Least time between frames that are painted."""
+        interval_s = 1 / (self._settings.fps or MOST_FPS)
+        every, source_fps = self._governor.level.every, self._governor.source_fps
+        return max(interval_s, every / source_fps) if every > 1 and source_fps else interval_s
+
+    def _run(self) -> None:
+        try:
+            while (offered := self._in.take()) is not None and not self._in.closed:
+                self._paint(*offered)
+        except BaseException as exc:  # noqa: BLE001 - raised by take()
+            self._error = exc
+        finally:
+            self._out.close()
+            self._engines.close()
+
+    def _paint(self, frame: Frame, captured_s: float) -> None:
+        with self._lock:
+            level, paint = self._governor.level, self._settings.paint
+        settings = replace(paint, style=level.style, scale=level.scale, strength=1.0)
+        key = EngineKey(frame.width_px, frame.height_px, frame.pixels, settings)
+        engine = self._engine_for(key, frame)
+        if engine is None:
+            self._drops.add("preparing")
+            return
+        started_s, network_ms = time.monotonic(), self._network_ms()
+        with self._counts.counting(engine.report):
+            picture = self._finished(frame, engine(frame), paint.strength)
+        done_s = time.monotonic()
+        if self._out.put(Painted(self._fade(picture), frame, captured_s, done_s)):
+            self._drops.add("viewer busy")
+        busy_s = done_s - started_s
+        network_s = (self._network_ms() - network_ms) / 1e3 / engine.workers
+        if engine.key == key:
+            self._govern(level, Sample(done_s, done_s - captured_s, busy_s, min(network_s, busy_s)))
+
+    def _finished(self, source: Frame, painting: Frame, strength: float) -> Frame:
+        """A copy of the painting, mixed with its source as strongly as asked for."""
+        planes = tuple(plane.copy() for plane in painting.planes)
+        if strength != 1:
+            mix(source.planes, planes, strength, planes)
+        return replace(painting, planes=planes, side_packets=(), keep=None)
+
+    def _network_ms(self) -> float:
+        spent_ms = self._times.per_frame_ms(1)
+        return sum(spent_ms[stage] for stage in NETWORK_STAGES)
+
+    def _govern(self, level: Level, sample: Sample) -> None:
+        with self._lock:
+            if level != self._governor.level:  # a caller changed it meanwhile
+                return
+            change = self._governor.painted(sample)
+            if change is not None:
+                self._changes.append(Change(time.monotonic() - self._started_s, change))
+
+    def _engine_for(self, key: EngineKey, frame: Frame) -> Engine | None:
+        """The engine for ``key``, or the present one until that is ready.
+
+        Where the present one cannot paint the frame either, this waits; None then says that the
+        frame has grown old and a newer one is there.
+        """
+        present = self._engine
+        if present is not None and present.key == key:
+            return present
+        made = self._engines.prepare(key)
+        stopgap = present if present is not None and present.key.fits(frame) else None
+        if stopgap is not None and not made.done():
+            return stopgap
+        waited = not made.done()
+        try:
+            engine = self._wait_for(made)
+        except SfumatoError as exc:
+            return self._stay(stopgap, key, exc)
+        if engine is not None and engine is not present:
+            self._engine = engine
+            self._fade.begin()
+            self._engines.trim(key)
+        return None if waited and self._in.waiting else engine
+
+    def _wait_for(self, made: Future[Engine]) -> Engine | None:
+        while not self._in.closed:
+            with suppress(NotYet):
+                return made.result(timeout=0.1)
+        return None
+
+    def _stay(self, stopgap: Engine | None, key: EngineKey, error: SfumatoError) -> Engine:
+        """A style that cannot be had leaves the present one; raises where there is none."""
+        self._engines.forget(key)
+        if stopgap is None:
+            raise error
+        self._note(f"stays with {stopgap.key.settings.style}: {error}")
+        present = stopgap.key.settings
+        try:
+            self.switch(style=present.style, smooth=present.smooth)
+        except StyleError:
+            raise error from None
+        return stopgap
+
+    def _note(self, text: str) -> None:
+        with self._lock:
+            self._changes.append(Change(time.monotonic() - self._started_s, text))
