@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sfumato.stream.api import paint, stylize
     from sfumato.stream.errors import (
+        BudgetError,
         SettingsError,
         SfumatoError,
         SinkError,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BudgetError": "errors",
     "paint": "api",
     "stylize": "api",
     "Progress": "report",
@@ -38,6 +40,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BudgetError",
     "Progress",
     "Report",
     "SettingsError",

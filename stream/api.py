@@ -6,19 +6,19 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from os import PathLike
+from os import PathLike, fspath
 from threading import Event
 from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.cores import usable_cores
 from sfumato.stream.arrays import ArraySource
 from sfumato.stream.convert import ToRgb
 from sfumato.stream.media import Sink, Source, open_sink, open_source
 from sfumato.stream.pace import Pace
 from sfumato.stream.pipeline import Pipeline
+from sfumato.stream.prepare import Prepared, expect_output, prepare
 from sfumato.stream.report import Progress, Report, StageTimes, peak_rss_bytes
 from sfumato.stream.settings import FileSettings, PaintSettings, Precision
 
@@ -72,29 +72,48 @@ def stylize(
 
     Raises :class:`SfumatoError` (settings, source, sink or style) and :class:`FileNotFoundError`.
     """
-    chosen = {name: value for name, value in options.items() if name in PAINT_NAMES}
-    rest = {name: value for name, value in options.items() if name not in PAINT_NAMES}
-    painting, files = PaintSettings(**chosen), FileSettings(**rest)  # type: ignore[arg-type]
+    painting, files = _split(options)
     job = _Job(Report(source=str(source), sink=str(sink)))
-    with (
-        open_source(
-            source,
-            start_s=files.start_s,
-            duration_s=files.duration_s,
-            strict=files.strict,
-        ) as opened,
-        open_sink(
+    with open_source(
+        source,
+        start_s=files.start_s,
+        duration_s=files.duration_s,
+        strict=files.strict,
+    ) as opened:
+        output = expect_output(fspath(sink), opened.info, files)
+        prepared = prepare(opened.info, output, painting).checked()
+        with open_sink(
             sink,
             like=opened,
             codec=files.codec,
             crf=files.crf,
             preset=files.preset,
             overwrite=files.overwrite,
-            encoder_threads=usable_cores(),
-        ) as written,
-    ):
-        job.run(opened, written, painting, on_progress, stop)
+            encoder_threads=prepared.forecast.plan.encoder_threads,
+        ) as written:
+            job.run(opened, written, painting, prepared, on_progress, stop)
     return job.finished()
+
+
+def prepare_job(
+    source: str | PathLike[str], sink: str | PathLike[str], **options: Unpack[FileOptions]
+) -> Prepared:
+    """What :func:`stylize` would decide about the same job, without doing it.
+
+    Raises what :func:`stylize` raises before its first frame, save for a budget that is too small:
+    the result says that.
+    """
+    painting, files = _split(options)
+    with open_source(
+        source, start_s=files.start_s, duration_s=files.duration_s, strict=files.strict
+    ) as opened:
+        return prepare(opened.info, expect_output(fspath(sink), opened.info, files), painting)
+
+
+def _split(options: FileOptions) -> tuple[PaintSettings, FileSettings]:
+    chosen = {name: value for name, value in options.items() if name in PAINT_NAMES}
+    rest = {name: value for name, value in options.items() if name not in PAINT_NAMES}
+    return PaintSettings(**chosen), FileSettings(**rest)  # type: ignore[arg-type]
 
 
 class _Job:
@@ -113,12 +132,15 @@ class _Job:
         source: Source,
         sink: Sink,
         settings: PaintSettings,
+        prepared: Prepared,
         on_progress: Callable[[Progress], None] | None,
         stop: Event | None,
     ) -> None:
         report, times = self.report, self.times
         with (
-            Pipeline(source.info, sink.pixels, settings, report, times, stop) as pipeline,
+            Pipeline(
+                source.info, sink.pixels, settings, report, times, stop, prepared=prepared
+            ) as pipeline,
             closing(pipeline.paint(self._pace.reading(source.frames()))) as painted,
         ):
             for frame in painted:

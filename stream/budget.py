@@ -78,3 +78,12 @@ def status_bytes(line: str, proc: Path = PROC) -> int:
             if text.startswith(line):
                 return int(text.split()[1]) * 1024
     return 0
+
+
+def held_bytes() -> int:
+    """Resident bytes of this process now."""
+    if held := status_bytes("VmRSS:"):
+        return held
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)

@@ -5,6 +5,7 @@ SfumatoError
  ├─ SourceError                       cannot read the input
  ├─ SinkError                         cannot write the output
  ├─ StyleError                        cannot use the style
+ ├─ BudgetError                       the memory limit is too small for the job
  └─ Stopped                           the caller asked to stop
 
 Each message names the file or option, the value, and what to do next, on one line.
@@ -32,6 +33,10 @@ class SinkError(SfumatoError):
 
 class StyleError(SfumatoError):
     """The style cannot be found, loaded or run."""
+
+
+class BudgetError(SfumatoError):
+    """No plan for the job stays within the memory limit; the message says what would."""
 
 
 class Stopped(SfumatoError):

@@ -4,40 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cache
 from threading import Event
 from typing import Self
 
 from sfumato.kernels.formats import PixelFormat
-from sfumato.models.catalog import StyleFiles, find_style
-from sfumato.models.cores import usable_cores
-from sfumato.models.errors import ModelError
-from sfumato.models.head import read_spec
-from sfumato.models.precision import Choice, pick_precision
 from sfumato.models.session import StyleSession
-from sfumato.models.spec import StyleSpec
 from sfumato.stream.buffers import PlanePool
 from sfumato.stream.convert import Recode, resize
-from sfumato.stream.errors import StyleError
 from sfumato.stream.flow import prefetch, timed
 from sfumato.stream.frame import Frame, VideoInfo
-from sfumato.stream.plan import Plan, make_plan
+from sfumato.stream.prepare import Output, Prepared, paint_size, prepare, style_errors
 from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.stylizer import Stylizer
 from sfumato.stream.temporal.shots import CutDetector
 from sfumato.stream.temporal.smooth import Smoother
-
-
-@contextmanager
-def style_errors() -> Generator[None, None, None]:
-    """The border to ``models``: its errors become ours."""
-    try:
-        yield
-    except ModelError as exc:
-        raise StyleError(str(exc)) from exc
 
 
 class Pipeline:
@@ -56,22 +40,25 @@ class Pipeline:
         stop: Event | None = None,
         *,
         frames_in_flight: int | None = None,
+        prepared: Prepared | None = None,
     ) -> None:
         """``pixels`` is the format of painted frames; ``report`` is filled in as work goes on.
 
         Once ``stop`` is set, :meth:`paint` raises :class:`Stopped`. ``frames_in_flight`` 1 gives
-        each painting before the next frame is asked for; None suits the plan.
+        each painting before the next frame is asked for; None suits the plan. ``prepared`` is what
+        was decided before; None decides here. Raises :class:`BudgetError` where nothing fits.
         """
-        self._in_flight = frames_in_flight
         self._stop = stop
         self._info, self._settings, self._report, self._times = info, settings, report, times
-        self._width_px = max(1, round(info.width_px * settings.scale))
-        self._height_px = max(1, round(info.height_px * settings.scale))
+        self._width_px, self._height_px = paint_size(info, settings.scale)
+        prepared = (prepared or prepare(info, Output(pixels), settings)).checked()
+        self.plan = prepared.forecast.plan
+        if frames_in_flight is not None:
+            self.plan = replace(self.plan, frames_in_flight=frames_in_flight)
         with ExitStack() as stack, style_errors():
-            spec, choice, self.plan = self._choose(find_style(settings.style))
             session = stack.enter_context(
                 StyleSession(
-                    choice.path,
+                    prepared.choice.path,
                     *self.plan.tile_px,
                     intra_op_threads=self.plan.intra_op,
                     workers=self.plan.workers,
@@ -85,10 +72,11 @@ class Pipeline:
                 Stylizer(session, info.pixels, self._pool, self.plan, times)
             )
             self._closing = stack.pop_all()
-        self._smoother = Smoother(spec.smooth if settings.smooth is None else settings.smooth)
+        strength = prepared.spec.smooth if settings.smooth is None else settings.smooth
+        self._smoother = Smoother(strength)
         self._cuts = CutDetector()
         self._recode = cache(Recode)
-        self._describe(spec, choice, session.provider)
+        self._describe(prepared, session.provider)
 
     def __enter__(self) -> Self:
         return self
@@ -100,38 +88,15 @@ class Pipeline:
         """Join the workers and free the session."""
         self._closing.close()
 
-    def _choose(self, files: StyleFiles) -> tuple[StyleSpec, Choice, Plan]:
-        cores = usable_cores()
-        spec = read_spec(files.paths[0])
-        settings = self._settings
-        plan = make_plan(
-            self._width_px,
-            self._height_px,
-            radius_px=spec.radius_px,
-            multiple=spec.multiple,
-            cores=cores,
-            tile_px=settings.tile_px,
-            overlap_px=settings.overlap_px,
-            workers=settings.workers,
-        )
-        if self._in_flight is not None:
-            plan = replace(plan, frames_in_flight=self._in_flight)
-        choice = pick_precision(
-            files,
-            settings.precision,
-            *plan.tile_px,
-            intra_op_threads=plan.intra_op,
-            provider=settings.provider,
-        )
-        return spec, choice, plan
-
-    def _describe(self, spec: StyleSpec, choice: Choice, provider: str) -> None:
+    def _describe(self, prepared: Prepared, provider: str) -> None:
         report, pixels = self._report, self._info.pixels
-        report.style = spec.name
-        report.precision = choice.precision
-        report.precision_reason = choice.reason
+        report.style = prepared.spec.name
+        report.precision = prepared.choice.precision
+        report.precision_reason = prepared.choice.reason
         report.provider = provider
         report.plan = self.plan.to_dict()
+        report.predicted_peak_rss_bytes = prepared.forecast.peak_rss_bytes
+        report.memory_limit_bytes = prepared.forecast.limit_bytes
         report.color = {
             "matrix": pixels.matrix,
             "range": "full" if pixels.full_range else "limited",

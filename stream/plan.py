@@ -28,6 +28,10 @@ class Plan:
     tiles: tuple[Tile, ...]
     exact: bool
     """The overlap is the receptive field: the picture does not depend on this plan."""
+    decoder_threads: int = 1
+    encoder_threads: int = 1
+    lookahead_frames: int | None = None
+    """Frames that the encoder collects before it decides; None: as many as its preset says."""
 
     def to_dict(self) -> dict[str, object]:
         """The figures for a report."""
@@ -39,6 +43,9 @@ class Plan:
             "queue": self.queue_frames,
             "frames_in_flight": self.frames_in_flight,
             "tiles_per_frame": len(self.tiles),
+            "decoder_threads": self.decoder_threads,
+            "encoder_threads": self.encoder_threads,
+            "lookahead": self.lookahead_frames,
         }
 
 
@@ -77,9 +84,10 @@ def make_plan(
     tile_px: tuple[int, int] | None = None,
     overlap_px: int | None = None,
     workers: int | None = None,
+    most_px: int = MAX_TILE_PX,
 ) -> Plan:
     """The plan for frames of this size; what the caller gives is kept as it is, save for very
-    large tiles, which end with the frame.
+    large tiles, which end with the frame. A tile chosen here has at most ``most_px`` pixels.
 
     One worker per core with one thread each measures faster than one worker with many threads
     wherever there are two frames to work on. Raises :class:`SettingsError` for values that
@@ -88,7 +96,7 @@ def make_plan(
     even = multiple if multiple % 2 == 0 else 2 * multiple
     margin = align_up(radius_px, even)
     overlap = align_up(2 * margin if overlap_px is None else overlap_px, even)
-    tile = tile_px or best_tile(width_px, height_px, overlap, margin)
+    tile = tile_px or best_tile(width_px, height_px, overlap, margin, most_px)
     for name, size in zip(("width", "height"), tile, strict=True):
         if size <= 0 or size % TILE_PX or size % multiple:
             raise SettingsError(f"--tile {tile[0]}x{tile[1]}: the {name} must be a multiple of 64")
@@ -108,4 +116,5 @@ def make_plan(
         frames_in_flight=-(-workers // len(tiles)) + 1,
         tiles=tuple(tiles),
         exact=overlap >= 2 * radius_px,
+        encoder_threads=cores,
     )

@@ -25,7 +25,7 @@ def list_command(as_json: bool) -> None:
     """Show the styles that are there."""
     from sfumato.models.catalog import list_styles
     from sfumato.models.head import read_spec
-    from sfumato.stream.pipeline import style_errors
+    from sfumato.stream.prepare import style_errors
 
     with style_errors():
         styles = [(files, read_spec(files.paths[0])) for files in list_styles()]
@@ -52,7 +52,7 @@ def inspect_command(style: str, as_json: bool) -> None:
     """Show what a style's file says about itself."""
     from sfumato.models.catalog import find_style
     from sfumato.models.inspect import inspect
-    from sfumato.stream.pipeline import style_errors
+    from sfumato.stream.prepare import style_errors
 
     with style_errors():
         found = inspect(find_style(style).paths[0])

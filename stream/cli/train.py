@@ -29,7 +29,7 @@ def train(
     if (recipe is None) == (painting is None):
         raise click.UsageError("give either the name of a recipe or --painting FILE")
     from sfumato.models.train.extras import require
-    from sfumato.stream.pipeline import style_errors
+    from sfumato.stream.prepare import style_errors
 
     with style_errors():
         require("train")

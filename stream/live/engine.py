@@ -12,7 +12,8 @@ from sfumato.models.catalog import find_style
 from sfumato.models.cores import usable_cores
 from sfumato.models.head import read_spec
 from sfumato.stream.frame import Frame, VideoInfo
-from sfumato.stream.pipeline import Pipeline, style_errors
+from sfumato.stream.pipeline import Pipeline
+from sfumato.stream.prepare import style_errors
 from sfumato.stream.plan import best_tile
 from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings

@@ -23,7 +23,7 @@ from sfumato.stream.live.newest import Newest
 from sfumato.stream.live.pace import Pace
 from sfumato.stream.live.settings import LiveSettings
 from sfumato.stream.live.stats import Change, Counts, Drops, LiveStats
-from sfumato.stream.pipeline import style_errors
+from sfumato.stream.prepare import style_errors
 from sfumato.stream.report import StageTimes
 
 MOST_FPS = 60.0

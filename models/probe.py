@@ -1,0 +1,89 @@
+"""What a style's network costs here: memory and time for each pixel of a tile."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sfumato.models.cache import Measurements, measurement_key
+from sfumato.models.head import read_head
+from sfumato.models.session import StyleSession
+
+PROBE_PX = (768, 512)
+"""Tile of the measurement: large enough that activations outweigh what any session holds."""
+
+_RUNS = 3
+_LEAST_BYTES_PER_PX = 8.0
+"""Input and output tensors and one layer between them: less is an error of measurement."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkCost:
+    """Costs of one model file on this machine."""
+
+    bytes_per_px: float
+    """Activations, input and output of one worker, per pixel of its tile."""
+    fixed_bytes: int
+    """What a session holds whatever its tile: weights, graph, code."""
+    ms_per_mpx: float
+    """One thread's time for a million pixels of tiles."""
+
+
+def network_cost(path: Path, *, provider: str = "cpu", cache: Path | None = None) -> NetworkCost:
+    """Costs of one model file, measured once (a fifth of a second) and then remembered.
+
+    Raises as :class:`~sfumato.models.session.StyleSession` does.
+    """
+    memory = Measurements("networks.json", cache)
+    key = measurement_key([path], provider)
+    with suppress(TypeError):
+        return NetworkCost(**memory.get(key))
+    cost = measure_network(path, provider)
+    memory.put(key, asdict(cost))
+    return cost
+
+
+def measure_network(path: Path, provider: str = "cpu") -> NetworkCost:
+    """Run one tile of the model and watch this process grow."""
+    width_px, height_px = read_head(path).fixed_size_px or PROBE_PX
+    trim_heap()
+    before = private_bytes()
+    with StyleSession(
+        path, width_px, height_px, intra_op_threads=1, workers=1, provider=provider
+    ) as session:
+        runner = session.runner()
+        for tensor in (runner.input, runner.output):
+            tensor[...] = 0  # pages count once they are touched
+        best_s = float("inf")
+        for _ in range(_RUNS):
+            started = time.perf_counter()
+            runner.run()
+            best_s = min(best_s, time.perf_counter() - started)
+        grown = private_bytes() - before
+    del runner
+    trim_heap()
+    fixed = _FIXED_BYTES + 2 * path.stat().st_size  # the file's bytes, and the weights packed
+    area = width_px * height_px
+    per_px = max(_LEAST_BYTES_PER_PX, (grown - fixed) / area)
+    return NetworkCost(round(per_px, 2), fixed, round(best_s * 1e9 / area, 3))
+
+
+_FIXED_BYTES = 3 << 20
+"""Graph, threads and allocator of a session, by its growth at 64x64 pixels."""
+
+
+def private_bytes() -> int:
+    """Resident bytes of this process that belong to no file."""
+    import psutil
+
+    info = psutil.Process().memory_info()
+    return int(info.rss - getattr(info, "shared", 0))
+
+
+def trim_heap() -> None:
+    """Give freed memory back to the system, where the C library can."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

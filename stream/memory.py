@@ -1,0 +1,84 @@
+"""How much memory a plan takes: one figure for each part, and their sum is the peak."""
+
+from __future__ import annotations
+
+from sfumato.stream.coding import encoder_cost
+from sfumato.stream.plan import Plan
+from sfumato.stream.work import Work, frame_bytes
+
+DECODER_FRAMES = 7
+"""Frames that FFmpeg's decoders keep for reference and reordering, beyond those handed out."""
+
+LATER_BYTES = 12 << 20
+"""What is loaded after planning whatever the job: kernels, code pages of codecs, thread stacks."""
+
+PER_THREAD_BYTES = 1 << 20
+"""Stack and allocator arena of one thread that is busy."""
+
+ERROR_PERCENT = 12.0
+"""Largest difference between prediction and measurement over the jobs the constants were fitted to."""
+
+
+def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
+    """Bytes by part, largest moment of the job."""
+    parts = {
+        "program": work.held_bytes + work.cold_bytes + LATER_BYTES,
+        "network": _network(plan, work),
+        "decoder": _decoder(plan, work),
+        "frames": _frames(plan, work),
+        "smoothing": _smoothing(work),
+        "encoder": _encoder(plan, work),
+    }
+    return {name: round(size) for name, size in parts.items()}
+
+
+def _network(plan: Plan, work: Work) -> float:
+    tile_px = plan.tile_px[0] * plan.tile_px[1]
+    threads = plan.workers * plan.intra_op * PER_THREAD_BYTES
+    return work.network.fixed_bytes + plan.workers * tile_px * work.network.bytes_per_px + threads
+
+
+def _decoder(plan: Plan, work: Work) -> float:
+    kept = DECODER_FRAMES + plan.decoder_threads - 1
+    return kept * frame_bytes(work.source_px, work.source)
+
+
+def _frames(plan: Plan, work: Work) -> float:
+    """Decoded frames that wait or are worked on, one of them in the decode thread's hand, and the
+    planes that are painted."""
+    ahead = (plan.queue_frames + 1 + plan.frames_in_flight) * frame_bytes(
+        work.source_px, work.source
+    )
+    painted = frame_bytes(work.paint_px, work.painted)
+    if not plan.exact:
+        painted += 4 * frame_bytes(work.paint_px, work.painted)  # sums of 32 bit
+    if work.scaled:
+        painted += frame_bytes(work.paint_px, work.source)
+        ahead += frame_bytes(work.source_px, work.painted)
+    return ahead + plan.frames_in_flight * painted
+
+
+def _smoothing(work: Work) -> float:
+    """The last luma, and the last output at 16 bit."""
+    if not work.smoothed:
+        return 0
+    width, height = work.paint_px
+    samples = frame_bytes(work.paint_px, work.painted) / (1 if work.painted.bits == 8 else 2)
+    return width * height * (1 if work.source.bits == 8 else 2) + 2 * samples
+
+
+def _encoder(plan: Plan, work: Work) -> float:
+    if work.encoder is None:
+        return 0
+    cost = encoder_cost(work.encoder)
+    lookahead = plan.lookahead_frames
+    if lookahead is None:
+        lookahead = cost.lookahead.get(work.preset, cost.lookahead.get("", 0))
+    per_px = (
+        cost.bytes_per_px
+        + cost.bytes_per_thread * (plan.encoder_threads - 1)
+        + cost.bytes_per_lookahead * lookahead
+    )
+    width, height = work.source_px
+    usual = width * height * 1.5  # the table is for 4:2:0 at 8 bit
+    return per_px * width * height * frame_bytes(work.source_px, work.painted) / usual

@@ -1,0 +1,127 @@
+"""Choose the fastest plan that fits a budget, or say what would fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sfumato.models.spec import StyleSpec
+from sfumato.stream.budget import Budget
+from sfumato.stream.coding import encoder_cost
+from sfumato.stream.memory import ERROR_PERCENT, predict_memory
+from sfumato.stream.plan import MAX_TILE_PX, Plan, make_plan
+from sfumato.stream.settings import PaintSettings
+from sfumato.stream.speed import predict_speed
+from sfumato.stream.work import Work
+
+TILE_STEPS_PX = (MAX_TILE_PX, 600_000, 400_000, 260_000, 160_000, 90_000, 40_000, 1)
+"""Largest tiles tried; 1 stands for the smallest there is."""
+
+NEAR = 0.99
+"""A plan must be faster than this share of another's speed to be worth more memory."""
+
+LOOKAHEADS: dict[int | None, float] = {None: 1.0, 5: 0.98, 0: 0.95}
+"""Frames of lookahead tried, and what a frame per second is worth with them: an encoder that sees
+less ahead writes larger files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """A plan and what to expect of it."""
+
+    plan: Plan
+    fps: float
+    memory_bytes: dict[str, int]
+    """By part; the sum is the peak."""
+    limit_bytes: int | None = None
+    seconds: float | None = None
+    """Time for the whole source; None where it does not say how long it is."""
+    error_percent: float = ERROR_PERCENT
+
+    @property
+    def peak_rss_bytes(self) -> int:
+        """Resident memory at the job's worst moment."""
+        return sum(self.memory_bytes.values())
+
+    @property
+    def fits(self) -> bool:
+        """The peak is below the limit."""
+        return self.limit_bytes is None or self.peak_rss_bytes <= self.limit_bytes
+
+
+def forecasts(
+    work: Work, spec: StyleSpec, settings: PaintSettings, budget: Budget
+) -> list[Forecast]:
+    """Every plan worth a thought; the first is the one that is taken where memory is no matter."""
+    plans = _plans(work, spec, settings, budget.cores)
+    return [forecast(plan, work, budget) for plan in plans]
+
+
+def forecast(plan: Plan, work: Work, budget: Budget) -> Forecast:
+    """What to expect of one plan."""
+    fps = predict_speed(plan, work, budget.cores).fps
+    return Forecast(
+        plan,
+        fps,
+        predict_memory(plan, work),
+        budget.memory_bytes,
+        None if work.frames is None else work.frames / fps,
+    )
+
+
+def choose(found: list[Forecast]) -> Forecast:
+    """The first of those that fit and are about as good as any; the smallest where none fits."""
+    fitting = [one for one in found if one.fits]
+    if not fitting:
+        return min(found, key=lambda one: one.peak_rss_bytes)
+    best = max(map(worth, fitting))
+    return next(one for one in fitting if worth(one) >= NEAR * best)
+
+
+def worth(one: Forecast) -> float:
+    """Frames per second, less what a thin encoder costs in size."""
+    return one.fps * LOOKAHEADS.get(one.plan.lookahead_frames, 1.0)
+
+
+def _plans(work: Work, spec: StyleSpec, settings: PaintSettings, cores: int) -> Iterator[Plan]:
+    seen = set()
+    for most_px in TILE_STEPS_PX if settings.tile_px is None else (MAX_TILE_PX,):
+        for workers in _worker_counts(settings, cores):
+            plan = make_plan(
+                *work.paint_px,
+                radius_px=spec.radius_px,
+                multiple=spec.multiple,
+                cores=cores,
+                tile_px=settings.tile_px,
+                overlap_px=settings.overlap_px,
+                workers=workers,
+                most_px=most_px,
+            )
+            if (shape := (plan.tile_px, workers)) not in seen:
+                seen.add(shape)
+                yield from _thinner(plan, work, cores)
+
+
+def _worker_counts(settings: PaintSettings, cores: int) -> list[int]:
+    if settings.workers is not None:
+        return [settings.workers]
+    return [count for count in range(cores, 0, -1) if cores % count == 0]
+
+
+def _thinner(plan: Plan, work: Work, cores: int) -> Iterator[Plan]:
+    """The plan, and the same with shorter queues and a thinner encoder."""
+    for lookahead in _lookaheads(work):
+        for threads in {cores: None, 1: None} if work.encoder else (cores,):
+            for queue, flight in ((2, plan.frames_in_flight), (1, plan.frames_in_flight), (1, 1)):
+                yield replace(
+                    plan,
+                    queue_frames=queue,
+                    frames_in_flight=flight,
+                    encoder_threads=threads,
+                    lookahead_frames=lookahead,
+                )
+
+
+def _lookaheads(work: Work) -> tuple[int | None, ...]:
+    chosen = work.encoder is not None and encoder_cost(work.encoder).bytes_per_lookahead > 0
+    return tuple(LOOKAHEADS) if chosen else (None,)

@@ -1,0 +1,129 @@
+"""Before the first frame: which style file, how precise, and by which plan."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.kernels.formats import PixelFormat
+from sfumato.models.catalog import find_style
+from sfumato.models.errors import ModelError
+from sfumato.models.head import read_spec
+from sfumato.models.precision import Choice, pick_precision
+from sfumato.models.probe import network_cost
+from sfumato.models.spec import StyleSpec
+from sfumato.stream.advice import refusal
+from sfumato.stream.budget import Budget, find_budget, held_bytes
+from sfumato.stream.errors import BudgetError, StyleError
+from sfumato.stream.frame import VideoInfo
+from sfumato.stream.planner import Forecast, choose, forecasts
+from sfumato.stream.settings import FileSettings, PaintSettings
+from sfumato.stream.work import Work
+
+
+@contextmanager
+def style_errors() -> Generator[None, None, None]:
+    """The border to ``models``: its errors become ours."""
+    try:
+        yield
+    except ModelError as exc:
+        raise StyleError(str(exc)) from exc
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the sink will do with painted frames, known before it is opened."""
+
+    pixels: PixelFormat
+    encoder: str | None = None
+    """FFmpeg's name; None where nothing is encoded."""
+    preset: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All that is decided about a job before its first frame."""
+
+    spec: StyleSpec
+    choice: Choice
+    forecast: Forecast
+    reason: str | None
+    """Why it cannot run within its budget; None where it can."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``plan --json`` prints."""
+        one = self.forecast
+        return {
+            "fits": self.reason is None,
+            "reason": self.reason,
+            "plan": one.plan.to_dict(),
+            "fps": round(one.fps, 2),
+            "seconds": None if one.seconds is None else round(one.seconds, 1),
+            "peak_rss_bytes": one.peak_rss_bytes,
+            "memory_bytes": one.memory_bytes,
+            "limit_bytes": one.limit_bytes,
+            "error_percent": one.error_percent,
+        }
+
+    def checked(self) -> Prepared:
+        """Itself. Raises :class:`BudgetError` where the plan does not fit."""
+        if self.reason is not None:
+            raise BudgetError(self.reason)
+        return self
+
+
+def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepared:
+    """Choose the style's file and the plan for one source.
+
+    Raises :class:`StyleError` and :class:`SettingsError`; a budget too small is no error here.
+    """
+    with style_errors():
+        files = find_style(settings.style)
+        spec = read_spec(files.paths[0])
+        choice = pick_precision(files, settings.precision, provider=settings.provider)
+        cost = network_cost(choice.path, provider=settings.provider)
+    strength = spec.smooth if settings.smooth is None else settings.smooth
+    work = Work(
+        source_px=(info.width_px, info.height_px),
+        paint_px=paint_size(info, settings.scale),
+        source=info.pixels,
+        painted=output.pixels,
+        network=cost,
+        held_bytes=held_bytes(),
+        smoothed=strength > 0,
+        encoder=output.encoder,
+        preset=output.preset,
+        frames=info.frames_estimate,
+    )
+    budget = find_budget(settings.memory_limit_bytes)
+    return Prepared(spec, choice, *_planned(work, spec, settings, budget))
+
+
+def _planned(
+    work: Work, spec: StyleSpec, settings: PaintSettings, budget: Budget
+) -> tuple[Forecast, str | None]:
+    chosen = choose(forecasts(work, spec, settings, budget))
+    if chosen.fits:
+        return chosen, None
+    return chosen, refusal(chosen, work, spec, settings, budget)
+
+
+def paint_size(info: VideoInfo, scale: float) -> tuple[int, int]:
+    """Width and height at which frames are painted."""
+    return max(1, round(info.width_px * scale)), max(1, round(info.height_px * scale))
+
+
+def expect_output(sink: str, info: VideoInfo, files: FileSettings) -> Output:
+    """What :func:`~sfumato.stream.media.open_sink` will make of the same target."""
+    from sfumato.stream.media.encoders import DEFAULT_PRESET, choose_encoder, choose_pixels
+    from sfumato.stream.media.sink import IMAGE_SUFFIXES
+
+    path = Path(sink)
+    if sink in ("null", "-") or path.suffix.lower() in IMAGE_SUFFIXES:
+        return Output(info.pixels)
+    choice = choose_encoder(path, files.codec, files.crf, files.preset)
+    pixels, _, _ = choose_pixels(info.pixels, choice, rgb=False)
+    return Output(pixels, choice.codec, files.preset or DEFAULT_PRESET)
