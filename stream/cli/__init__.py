@@ -7,9 +7,11 @@ import sys
 
 import click
 
+from sfumato.stream.cli.bench import bench
 from sfumato.stream.cli.demo import demo
 from sfumato.stream.cli.doctor import doctor
 from sfumato.stream.cli.model import model
+from sfumato.stream.cli.plan import plan
 from sfumato.stream.cli.run import run
 from sfumato.stream.cli.stop import Stop
 
@@ -20,7 +22,7 @@ def cli() -> None:
     """Paint video on an ordinary CPU, without seams and without flicker."""
 
 
-for command in (demo, run, model, doctor):
+for command in (demo, run, plan, model, doctor, bench):
     cli.add_command(command)
 
 

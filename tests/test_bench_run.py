@@ -1,0 +1,157 @@
+"""`sfumato bench` for real: small jobs, each in a process of its own under a limit that holds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Event, Timer
+
+import av
+import pytest
+
+from sfumato.stream.bench.cell import CellRunner
+from sfumato.stream.bench.clips import clip_at, duration_s, fingerprint
+from sfumato.stream.bench.holder import Holder, find_holder
+from sfumato.stream.bench.matrix import BenchSettings, Cell
+from sfumato.stream.bench.process import Commands
+from sfumato.stream.errors import SourceError, Stopped
+from sfumato.stream.media.sample import draw_clip
+
+MIB = 2**20
+_GREEDY = "block = bytearray(400 * 2**20); print(len(block))"
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return draw_clip(tmp_path_factory.mktemp("clip") / "clip.mp4", size_px=(128, 96), frames=12)
+
+
+@pytest.fixture(scope="module")
+def holder() -> Holder:
+    return find_holder()
+
+
+@pytest.fixture
+def commands(holder: Holder, tmp_path: Path) -> Iterator[Commands]:
+    yield Commands(holder, tmp_path, Event())
+
+
+def test_a_clip_is_scaled_once_and_cut(clip: Path, tmp_path: Path) -> None:
+    small = clip_at(clip, "48p", 5, tmp_path / "made")
+    with av.open(str(small)) as container:
+        [video] = container.streams
+        assert isinstance(video, av.VideoStream)
+        assert (video.width, video.height) == (64, 48)
+        assert sum(1 for _ in container.decode(video)) == 5
+    written_ns = small.stat().st_mtime_ns
+    assert clip_at(clip, "48p", 5, tmp_path / "made") == small
+    assert small.stat().st_mtime_ns == written_ns
+    assert clip_at(clip, "source", 5, tmp_path) == clip
+    assert duration_s(clip, 5) == pytest.approx(0.2)
+    assert fingerprint(clip).startswith("clip.mp4 ")
+
+
+def test_what_is_no_video_is_named(tmp_path: Path) -> None:
+    text = tmp_path / "notes.mp4"
+    text.write_text("not a film")
+    with pytest.raises(SourceError, match=r"notes\.mp4"):
+        clip_at(text, "48p", 5, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.mp4"]
+
+
+def test_a_command_beyond_its_limit_does_not_finish(commands: Commands, holder: Holder) -> None:
+    if holder.name == "nothing":
+        pytest.skip(holder.warning or "")
+    words = [sys.executable, "-c", _GREEDY]
+    assert commands.run(words, {}, 800 * MIB).output == f"{400 * MIB}\n"
+    ended = commands.run(words, {}, 100 * MIB)
+    assert ended.output == ""
+    if holder.warning is None:
+        assert ended.code == -9
+    else:
+        assert ended.said == "MemoryError"
+
+
+def test_a_command_is_ended_when_asked(holder: Holder, tmp_path: Path) -> None:
+    stop = Event()
+    timer = Timer(0.3, stop.set)
+    timer.start()
+    with pytest.raises(Stopped):
+        Commands(holder, tmp_path, stop).run(["sleep", "60"], {}, 100 * MIB)
+    timer.join()
+
+
+def settings(clip: Path) -> BenchSettings:
+    return BenchSettings(clip=fingerprint(clip), frames=8, runs=1, cold=False, preset="ultrafast")
+
+
+def test_cells_are_measured_or_say_why_not(clip: Path, holder: Holder, tmp_path: Path) -> None:
+    cell = Cell("64x48", "1G", "toon", "int8")
+    with CellRunner(clip, settings(clip), holder, tmp_path, Event()) as measure:
+        done = measure(cell)
+        missing = measure(replace(cell, style="nosuch"))
+    assert done.status == "ok" and done.cold_start_s is None
+    assert [run["frames_out"] for run in done.runs] == [8]
+    for run in done.runs:
+        assert run["precision"] == "int8" and run["peak_rss_bytes"] > 50 * MIB
+        assert 0 < run["latency_ms"]["p50"] <= run["latency_ms"]["p95"]
+        assert run["first_frame_s"] < run["start_s"] < 60 and run["steady_fps"] > 0
+    assert missing.status == "failed" and "there is no style 'nosuch'" in missing.reason
+    assert missing.runs == []
+
+
+def sfumato_bench(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sfumato", "bench", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_a_bench_of_two_limits_from_end_to_end(clip: Path, holder: Holder, tmp_path: Path) -> None:
+    words: list[str | Path] = [clip, "--sizes", "64x48", "--memory-limits", "64M,1G"]
+    words += ["--frames", "8", "--runs", "2", "--json", tmp_path / "r.json"]
+    words += ["--plot", tmp_path / "r.png", "--markdown", tmp_path / "r.md"]
+    done = sfumato_bench(*words)
+    assert done.returncode == 0, done.stderr
+    cells = json.loads((tmp_path / "r.json").read_text())["cells"]
+    outcomes = {cell["cell"]["limit"]: cell["status"] for cell in cells}
+    assert outcomes["1G"] == "ok"
+    assert outcomes["64M"] in ("killed", "refused") or holder.warning is not None
+    assert cells[1]["cold_start_s"] > cells[1]["figures"]["warm_start_s"]["median"]
+    assert done.stdout in (tmp_path / "r.md").read_text()
+    assert (tmp_path / "r.png").stat().st_size > 5000
+    again = sfumato_bench(*words, "--compare", tmp_path / "r.json")
+    assert again.returncode == 0 and "measuring" not in again.stderr  # everything was there
+    assert again.stdout.startswith(done.stdout) and "No change in 2 cells." in again.stdout
+
+
+@pytest.mark.slow
+def test_a_regression_is_exit_code_1(clip: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = [clip, "--sizes", "64x48", "--memory-limits", "none", "--frames", "8"]
+    words += ["--runs", "1", "--no-cold"]
+    assert sfumato_bench(*words, "--json", tmp_path / "old.json").returncode == 0
+    old = json.loads((tmp_path / "old.json").read_text())
+    for run in old["cells"][0]["runs"]:
+        run["peak_rss_bytes"] //= 2
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    done = sfumato_bench(*words, "--compare", tmp_path / "old.json")
+    assert done.returncode == 1, done.stderr
+    assert "| peak MiB |" in done.stdout and "| regression |" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--sizes", "huge"], "--sizes 'huge'"),
+        (["--memory-limits", "12Q"], "--memory-limits '12Q'"),
+        (["--compare", "nosuch.json"], "nosuch.json"),
+        (["--json", "nosuch/r.json"], "nosuch"),
+    ],
+)
+def test_bad_options_are_one_line_before_any_work(words: list[str], message: str) -> None:
+    done = sfumato_bench(*words)
+    assert done.returncode in (1, 2) and message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
