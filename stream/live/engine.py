@@ -13,8 +13,8 @@ from sfumato.models.cores import usable_cores
 from sfumato.models.head import read_spec
 from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.pipeline import Pipeline
-from sfumato.stream.prepare import style_errors
 from sfumato.stream.plan import best_tile
+from sfumato.stream.prepare import style_errors
 from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.tiles import align_up
