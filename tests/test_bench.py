@@ -225,6 +225,11 @@ def test_the_plot_shows_lines_and_marks(tmp_path: Path) -> None:
     assert picture is not None and picture.std() > 5
 
 
+def test_a_plot_of_nothing_but_refusals_is_drawn(tmp_path: Path) -> None:
+    write_plot(results(ended("refused")), tmp_path / "plot.png", "a title")
+    assert (tmp_path / "plot.png").stat().st_size > 1000
+
+
 def test_facts_are_json_and_say_what_the_code_is() -> None:
     facts = json.loads(json.dumps(machine_facts() | version_facts()))
     assert facts["cores"] >= 1 and facts["memory_bytes"] > 0 and facts["onnxruntime"]

@@ -20,6 +20,8 @@ _MARKS = {"refused": "o", "killed": "x", "failed": "+"}
 """What stands at the foot of the plot for cells without a figure."""
 _FOOT, _STEP, _STRIP = 0.04, 0.05, 0.25  # shares of the height
 
+_NO_FPS = (1, 32)  # an axis for nothing
+
 Lines = dict[str, list[Result]]
 
 
@@ -95,7 +97,9 @@ def _dress(axes: Axes, results: Results, title: str) -> None:
     for status, mark in _MARKS.items():
         if status in found:
             axes.plot([], [], mark, color="grey", fillstyle="none", label=status)
-    if found - {"ok"}:  # a strip below the lowest line
+    if "ok" not in found:
+        axes.set_ylim(*_NO_FPS)
+    elif len(found) > 1:  # a strip below the lowest line
         low, high = axes.get_ylim()
         axes.set_ylim(low * (low / high) ** _STRIP, high)
 

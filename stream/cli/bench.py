@@ -124,7 +124,8 @@ def bench(
     Every combination of size, limit, style and precision is a cell, and each of its jobs a process
     in a memory group of its own, without swap. A cell that the kernel kills is shown as killed,
     one that the planner declines as refused. Without INPUT the sample clip of `sfumato demo` is
-    painted. Times of another machine are shown by --compare, but are no regression.
+    painted. Times of another machine are shown by --compare, but are no regression. Exits 1 if a cell
+    failed for another reason than memory.
     """  # fmt: skip
     with stop.job() as asked:
         from sfumato.stream.bench.clips import fingerprint
@@ -145,7 +146,8 @@ def bench(
         _measure(clip, cells, results, holder, json_path, asked)
     results = results.only(cells)
     _show(results, markdown, plot)
-    if old is not None and _changed_for_the_worse(old, results):
+    worse = old is not None and _changed_for_the_worse(old, results)
+    if worse or any(result.status == "failed" for result in results.cells.values()):
         sys.exit(1)
 
 
