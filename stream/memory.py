@@ -71,14 +71,8 @@ def _encoder(plan: Plan, work: Work) -> float:
     if work.encoder is None:
         return 0
     cost = encoder_cost(work.encoder)
-    lookahead = plan.lookahead_frames
-    if lookahead is None:
-        lookahead = cost.lookahead.get(work.preset, cost.lookahead.get("", 0))
-    per_px = (
-        cost.bytes_per_px
-        + cost.bytes_per_thread * (plan.encoder_threads - 1)
-        + cost.bytes_per_lookahead * lookahead
-    )
+    per_px = cost.held_bytes_per_px(work.preset, plan.encoder_threads, plan.lookahead_frames)
     width, height = work.source_px
     usual = width * height * 1.5  # the table is for 4:2:0 at 8 bit
-    return per_px * width * height * frame_bytes(work.source_px, work.painted) / usual
+    depth = frame_bytes(work.source_px, work.painted) / usual
+    return cost.fixed_bytes + per_px * width * height * depth

@@ -20,9 +20,9 @@ TILE_STEPS_PX = (MAX_TILE_PX, 600_000, 400_000, 260_000, 160_000, 90_000, 40_000
 NEAR = 0.99
 """A plan must be faster than this share of another's speed to be worth more memory."""
 
-LOOKAHEADS: dict[int | None, float] = {None: 1.0, 5: 0.98, 0: 0.95}
+LOOKAHEADS: dict[int | None, float] = {None: 1.0, 10: 0.98, 3: 0.96, 0: 0.92}
 """Frames of lookahead tried, and what a frame per second is worth with them: an encoder that sees
-less ahead writes larger files."""
+less ahead writes larger files (x264 superfast without any: 19 % larger at the same quality)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,8 @@ def _thinner(plan: Plan, work: Work, cores: int) -> Iterator[Plan]:
                 )
 
 
-def _lookaheads(work: Work) -> tuple[int | None, ...]:
-    chosen = work.encoder is not None and encoder_cost(work.encoder).bytes_per_lookahead > 0
-    return tuple(LOOKAHEADS) if chosen else (None,)
+def _lookaheads(work: Work) -> list[int | None]:
+    if work.encoder is None or not (by_preset := encoder_cost(work.encoder).lookahead):
+        return [None]
+    usual = by_preset.get(work.preset, by_preset.get("", 0))
+    return [frames for frames in LOOKAHEADS if frames is None or frames < usual]

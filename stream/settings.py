@@ -131,7 +131,7 @@ def parse_size(option: str, text: str) -> int | None:
     """
     if text == "auto":
         return None
-    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?) ?([a-z]*)", text.strip().lower())
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([a-z]*)", text.strip().lower())
     if match is None or match[2] not in _UNITS:
         raise SettingsError(f"{option} {text!r}: write a size, such as 512M, 1.5G or 1GiB")
     return int(float(match[1]) * _UNITS[match[2]])
