@@ -90,6 +90,7 @@ def stylize(
             preset=files.preset,
             overwrite=files.overwrite,
             encoder_threads=prepared.forecast.plan.encoder_threads,
+            lookahead_frames=prepared.forecast.plan.lookahead_frames,
         ) as written:
             job.run(opened, written, painting, prepared, on_progress, stop)
     return job.finished()
