@@ -13,6 +13,7 @@ from sfumato.stream.cli.doctor import doctor
 from sfumato.stream.cli.model import model
 from sfumato.stream.cli.plan import plan
 from sfumato.stream.cli.run import run
+from sfumato.stream.cli.serve import serve
 from sfumato.stream.cli.stop import Stop
 
 
@@ -22,7 +23,7 @@ def cli() -> None:
     """Paint video on an ordinary CPU, without seams and without flicker."""
 
 
-for command in (demo, run, plan, model, doctor, bench):
+for command in (demo, run, plan, model, doctor, bench, serve):
     cli.add_command(command)
 
 

@@ -1,0 +1,1 @@
+"""The browser page: a camera goes in by WebRTC, the painted video comes back."""

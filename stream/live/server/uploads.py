@@ -1,0 +1,216 @@
+"""Files that viewers drop: received with limits, painted by a worker process, kept for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from aiohttp import web
+
+from sfumato.stream.live.server.guard import Session
+from sfumato.stream.live.server.limits import check_length
+from sfumato.stream.live.server.settings import ServeSettings
+
+KEPT_S = 1800.0
+"""How long a painted file waits to be fetched."""
+
+CHUNK_BYTES = 1 << 18
+SILENT_S = 20.0
+"""How long an upload may pause."""
+
+RECEIVE_S = 1800.0
+"""How long an upload may take in all."""
+
+END_S = 5.0
+"""How long a worker may take to end when told to."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One file on its way. Its folder goes when it goes."""
+
+    key: str
+    session: Session
+    folder: Path
+    state: str = "receiving"
+    """receiving, painting, done or failed."""
+    progress: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    result: Path | None = None
+    ended_s: float | None = None
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Not at its end."""
+        return self.state in ("receiving", "painting")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What its viewer is told."""
+        kind = self.result.suffix if self.result else None
+        return {"id": self.key, "state": self.state, "reason": self.reason, "kind": kind,
+                **self.progress}  # fmt: skip
+
+
+class Jobs:
+    """All files on their way. An asynchronous context manager: leaving ends and removes all."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._settings = settings
+        self._jobs: dict[str, Job] = {}
+        self._folder = Path(tempfile.mkdtemp(prefix="sfumato-"))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for job in list(self._jobs.values()):
+            await self.drop(job)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def receive(
+        self, request: web.Request, session: Session, style: str, strength: float
+    ) -> Job:
+        """Take the request's body and begin to paint it. Raises 411, 413, 429, 408 and 400."""
+        if request.content_length is None:
+            raise web.HTTPLengthRequired(text="Say how long the file is (Content-Length).")
+        check_length(request, self._settings.max_upload_bytes)
+        job = await self._admit(session)
+        try:
+            async with asyncio.timeout(RECEIVE_S):
+                await self._store(request, job.folder / "source")
+        except TimeoutError:
+            await self.drop(job)
+            raise web.HTTPRequestTimeout(text="The upload stopped; try again.") from None
+        except BaseException:
+            await self.drop(job)
+            raise
+        job.state = "painting"
+        job.task = asyncio.create_task(self._paint(job, style, strength))
+        return job
+
+    async def _admit(self, session: Session) -> Job:
+        """A place for one more; what the viewer had before goes."""
+        for key in session.jobs:
+            old = self._jobs.get(key)
+            if old is not None and old.running:
+                raise web.HTTPTooManyRequests(text="One file at a time; wait for yours to end.")
+            if old is not None:
+                await self.drop(old)
+        await self._drop_old()
+        if sum(job.running for job in self._jobs.values()) >= self._settings.max_jobs:
+            raise web.HTTPTooManyRequests(text="Others are painting files; try again in a while.")
+        key = secrets.token_urlsafe(16)
+        job = Job(key, session, self._folder / key)
+        job.folder.mkdir(mode=0o700)
+        self._jobs[key] = job
+        session.jobs[:] = [key]
+        return job
+
+    async def _store(self, request: web.Request, target: Path) -> None:
+        size_bytes = 0
+        with target.open("xb") as file:
+            while True:
+                async with asyncio.timeout(SILENT_S):
+                    chunk = await request.content.read(CHUNK_BYTES)
+                if not chunk:
+                    break
+                size_bytes += len(chunk)
+                if size_bytes > self._settings.max_upload_bytes:
+                    raise web.HTTPRequestEntityTooLarge(
+                        self._settings.max_upload_bytes, size_bytes, text="That is too large."
+                    )
+                await asyncio.to_thread(file.write, chunk)
+        if size_bytes == 0:
+            raise web.HTTPBadRequest(text="The file is empty.")
+
+    async def _paint(self, job: Job, style: str, strength: float) -> None:
+        wish = {
+            "source": str(job.folder / "source"),
+            "folder": str(job.folder),
+            "style": style,
+            "strength": strength,
+            "longest_s": self._settings.max_clip_s,
+        }
+        try:
+            async with asyncio.timeout(self._settings.max_job_s):
+                await self._watch(job, wish)
+        except TimeoutError:
+            job.state, job.reason = "failed", "Painting took too long and was stopped."
+        finally:
+            job.ended_s = time.monotonic()
+            (job.folder / "source").unlink(missing_ok=True)
+
+    async def _watch(self, job: Job, wish: dict[str, Any]) -> None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", f"{__package__}.worker",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL, cwd=job.folder,
+        )  # fmt: skip
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(wish).encode())
+            process.stdin.close()
+            async for line in process.stdout:
+                self._take_in(job, json.loads(line))
+            await process.wait()
+        finally:
+            await _end(process)
+        if job.state == "painting":
+            job.state, job.reason = "failed", "This file cannot be painted: it is damaged."
+
+    def _take_in(self, job: Job, said: dict[str, Any]) -> None:
+        if "failed" in said:
+            job.state, job.reason = "failed", said["failed"]
+        elif "done" in said:
+            done = said["done"]
+            job.result = job.folder / done.pop("file")
+            job.progress = {**done, "of": done["frames"]}
+            job.state = "done"
+        else:
+            job.progress = said
+
+    def find(self, key: str, session: Session) -> Job:
+        """A job of this session. Raises 404 for any other."""
+        job = self._jobs.get(key)
+        if job is None or job.session is not session:
+            raise web.HTTPNotFound(text="There is no such painting (any more).")
+        return job
+
+    async def drop(self, job: Job) -> None:
+        """End a job if it runs, and remove all it has."""
+        self._jobs.pop(job.key, None)
+        if job.task is not None:
+            job.task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await job.task
+        await asyncio.to_thread(shutil.rmtree, job.folder, ignore_errors=True)
+
+    async def _drop_old(self) -> None:
+        now_s = time.monotonic()
+        for job in list(self._jobs.values()):
+            if job.ended_s is not None and now_s - job.ended_s > KEPT_S:
+                await self.drop(job)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Terminate, then kill."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(END_S):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
