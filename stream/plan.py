@@ -28,6 +28,8 @@ class Plan:
     tiles: tuple[Tile, ...]
     exact: bool
     """The overlap is the receptive field: the picture does not depend on this plan."""
+    patches: bool = True
+    """What changed little may be painted by tiles of another shape, which takes a second network."""
     decoder_threads: int = 1
     encoder_threads: int = 1
     lookahead_frames: int | None = None
@@ -43,6 +45,7 @@ class Plan:
             "queue": self.queue_frames,
             "frames_in_flight": self.frames_in_flight,
             "tiles_per_frame": len(self.tiles),
+            "patches": self.patches,
             "decoder_threads": self.decoder_threads,
             "encoder_threads": self.encoder_threads,
             "lookahead": self.lookahead_frames,

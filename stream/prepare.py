@@ -16,11 +16,12 @@ from sfumato.models.precision import Choice, pick_precision
 from sfumato.models.probe import network_cost
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.advice import refusal
-from sfumato.stream.budget import Budget, find_budget, held_bytes
+from sfumato.stream.budget import find_budget, held_bytes
 from sfumato.stream.errors import BudgetError, StyleError
 from sfumato.stream.frame import VideoInfo
 from sfumato.stream.planner import Forecast, choose, forecasts
 from sfumato.stream.settings import FileSettings, PaintSettings
+from sfumato.stream.tuner import Tunings, pays
 from sfumato.stream.work import Work
 
 
@@ -52,6 +53,10 @@ class Prepared:
     forecast: Forecast
     reason: str | None
     """Why it cannot run within its budget; None where it can."""
+    found: tuple[Forecast, ...] = ()
+    """All plans that were considered."""
+    tunings: Tunings | None = None
+    """Where to put the result of a search for a faster plan; None where none is worth it."""
 
     def to_dict(self) -> dict[str, Any]:
         """What ``plan --json`` prints."""
@@ -99,16 +104,16 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
         frames=info.frames_estimate,
     )
     budget = find_budget(settings.memory_limit_bytes)
-    return Prepared(spec, choice, *_planned(work, spec, settings, budget))
-
-
-def _planned(
-    work: Work, spec: StyleSpec, settings: PaintSettings, budget: Budget
-) -> tuple[Forecast, str | None]:
-    chosen = choose(forecasts(work, spec, settings, budget))
-    if chosen.fits:
-        return chosen, None
-    return chosen, refusal(chosen, work, spec, settings, budget)
+    found = forecasts(work, spec, settings, budget)
+    chosen = choose(found)
+    if not chosen.fits:
+        return Prepared(spec, choice, chosen, refusal(chosen, work, spec, settings, budget))
+    tunings = Tunings(choice.path, work, budget)
+    if (known := tunings.get(found, chosen)) is not None:
+        return Prepared(spec, choice, known, None, tuple(found))
+    return Prepared(
+        spec, choice, chosen, None, tuple(found), tunings if pays(chosen, settings) else None
+    )
 
 
 def paint_size(info: VideoInfo, scale: float) -> tuple[int, int]:

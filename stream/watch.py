@@ -48,3 +48,7 @@ class Watch:
             return False
         self._wait_frames = SETTLE_FRAMES
         return True
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._limit_bytes = None

@@ -10,8 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.kernels.formats import PixelFormat
-from sfumato.models.probe import NetworkCost
-from sfumato.models.spec import StyleSpec
 from sfumato.stream.advice import refusal
 from sfumato.stream.budget import Budget
 from sfumato.stream.coding import encoder_cost
@@ -20,26 +18,7 @@ from sfumato.stream.planner import NEAR, choose, forecasts, worth
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.speed import predict_speed
 from sfumato.stream.work import Work
-
-MIB = 2**20
-SPEC = StyleSpec(name="any", cell=4, multiple=4, radius_px=12)
-SIZES = {"360p": (640, 360), "720p": (1280, 720), "1080p": (1920, 1080), "2160p": (3840, 2160)}
-
-
-def work(size_px: tuple[int, int] = (1280, 720), **changes: object) -> Work:
-    made = Work(
-        source_px=size_px,
-        paint_px=size_px,
-        source=PixelFormat(),
-        painted=PixelFormat(),
-        network=NetworkCost(bytes_per_px=28.0, fixed_bytes=3 * MIB, ms_per_mpx=27.0),
-        held_bytes=100 * MIB,
-        encoder="libx264",
-        preset="superfast",
-        frames=100,
-    )
-    return replace(made, **changes)  # type: ignore[arg-type]
-
+from tests.jobs import MIB, SIZES, SPEC, work
 
 sizes = st.sampled_from(sorted(SIZES.values()))
 limits = st.one_of(st.none(), st.integers(100 * MIB, 4096 * MIB))
