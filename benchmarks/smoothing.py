@@ -1,4 +1,4 @@
-"""What temporal smoothing and cut detection cost per frame, on one core."""
+"""What holding still, temporal smoothing and cut detection cost per frame, on one core."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.frame import Frame
+from sfumato.stream.temporal.hold import Hold
 from sfumato.stream.temporal.shots import CutDetector
 from sfumato.stream.temporal.smooth import Smoother
 
@@ -29,10 +30,15 @@ def _figures(width_px: int, height_px: int, bits: int) -> dict[str, float]:
     sources = [_frame(width_px, height_px, bits, seed) for seed in range(2)]
     painted = _frame(width_px, height_px, bits, 9)
     copies = tuple(np.empty_like(plane) for plane in painted.planes)
-    smoother = Smoother(1.0)
+    smoother, moving = Smoother(1.0), Hold(still=False)
+    seen = [moving(source) for source in sources][-1]
+    everywhere = np.ones_like(seen.changed)
     return {
         "copy": _best_ms(lambda frame: list(map(np.copyto, copies, frame.planes)), sources),
-        "smooth": _best_ms(lambda frame: smoother(frame, painted, cut=False), sources),
+        "hold": _best_ms(Hold(), sources),
+        "smooth": _best_ms(
+            lambda _: smoother(painted, seen.change, everywhere, cut=False), sources
+        ),
         "cut": _best_ms(CutDetector(), sources),
     }
 
@@ -57,8 +63,3 @@ def _frame(width_px: int, height_px: int, bits: int, seed: int) -> Frame:
         codes = 128 + 60 * np.sin(x / 71) * np.cos(y / 43) + rng.normal(0, 2, (rows, columns))
         planes.append((codes * 2 ** (bits - 8)).astype(np.uint8 if bits == 8 else np.uint16))
     return Frame(tuple(planes), pixels, 0, Fraction(1, 25))
-
-
-if __name__ == "__main__":
-    for figure, value in smoothing_figures().items():
-        print(f"{figure:16} {value:6.2f}")

@@ -1,7 +1,6 @@
 """Smoothing over time: how much the source changed, and the blend that follows from it.
 
-Changes are measured on blocks of 8 × 8 luma samples, so that sensor noise averages out while an edge
-that moves stands out, and turned into a smooth map of how much of the past to keep.
+The change of blocks of 8 × 8 luma samples becomes a smooth map of how much of the past to keep.
 """
 
 from __future__ import annotations
@@ -11,73 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels._jit import kernel
+from sfumato.kernels._jit import helper, kernel
+from sfumato.kernels.hold import BLOCK_PX, block_sides
 from sfumato.kernels.planes import flat
 
 Array = NDArray[Any]
 
-BLOCK_PX = 8
-"""Side of the blocks on which changes are measured."""
-
 STATE_BITS = 15
 """Bits of the remembered output; 7 more than 8-bit planes have and 5 more than 10-bit ones."""
 
-COHERENCE = 8.0
-"""Weight of a block's squared mean change beside its mean squared change. Noise has a mean of almost
-nothing over 64 samples; a light, a shadow or a flat thing that moves has little else."""
-
-
-def blocks_shape(width_px: int, height_px: int) -> tuple[int, int]:
-    """(rows, columns) of the block map of a frame; the last ones may be partly filled."""
-    return -(-height_px // BLOCK_PX), -(-width_px // BLOCK_PX)
-
-
-def measure_change(luma: Array, past: Array, bits: int, change: NDArray[np.float32]) -> None:
-    """``change`` = squared change of each block since ``past``, which then becomes ``luma``.
-
-    ``luma``: 2-D, uint8 or uint16; ``past``: contiguous, same shape and dtype; ``change``: float32 of
-    :func:`blocks_shape`, in squared codes of 8 bit whatever ``bits`` is. Raises ``ValueError`` when
-    shapes disagree.
-    """
-    rows, columns = luma.shape
-    if past.shape != luma.shape or past.dtype != luma.dtype or not past.flags.c_contiguous:
-        raise ValueError(f"{past.shape = } {past.dtype} should be contiguous {luma.shape}")
-    if change.shape != blocks_shape(columns, rows):
-        raise ValueError(f"{change.shape = } should be {blocks_shape(columns, rows)}")
-    memory, row, step = flat(luma)
-    if step != 1:
-        memory, row, _ = flat(np.ascontiguousarray(luma))
-    sums = np.empty((2, columns), np.int32)
-    _measure(memory, row, past, sums, np.float32(4.0 ** (8 - bits)), np.float32(COHERENCE), change)
-
-
-@kernel
-def _measure(luma, row, past, sums, scale, coherence, change):  # type: ignore[no-untyped-def]
-    rows, columns = past.shape
-    total, squares = sums[0], sums[1]
-    for block_y in range(change.shape[0]):
-        top = block_y * 8
-        bottom = min(top + 8, rows)
-        total[:] = 0
-        squares[:] = 0
-        for y in range(top, bottom):
-            now, before = luma[y * row : y * row + columns], past[y]
-            for x in range(columns):
-                step = np.int32(now[x]) - np.int32(before[x])
-                total[x] += step
-                squares[x] += step * step
-                before[x] = now[x]
-        for block_x in range(change.shape[1]):
-            left = block_x * 8
-            right = min(left + 8, columns)
-            mean, square = np.int32(0), np.int32(0)
-            for x in range(left, right):
-                mean += total[x]
-                square += squares[x]
-            share = np.float32(1.0) / np.float32((bottom - top) * (right - left))
-            drift = np.float32(mean) * share
-            energy = np.float32(square) * share + coherence * drift * drift
-            change[block_y, block_x] = energy * scale
+NEAR = 8
+"""Steps of the state, 1/16 of a code of 8 bit, from which a sample goes all the way to its new value:
+so that it gets there, and rests."""
 
 
 def keep_from_change(
@@ -98,35 +42,38 @@ def keep_from_change(
     return np.asarray(most * calm * calm * (3 - 2 * calm), np.float32)
 
 
-def blend(plane: Array, bits: int, keep: NDArray[np.float32], state: NDArray[np.uint16]) -> None:
-    """Pull ``plane`` towards ``state``, the past output, and remember the result; both in place.
+def blend(
+    plane: Array,
+    bits: int,
+    keep: NDArray[np.float32],
+    state: NDArray[np.uint16],
+    active: NDArray[np.bool_],
+    out: Array,
+) -> None:
+    """``out`` = ``plane`` pulled towards ``state``, the past output, which becomes the result.
 
-    ``plane``: 2-D, uint8 or uint16 with ``bits`` per sample, luma or chroma; ``keep``: the block map,
-    0 … 1, spread over the plane by linear interpolation between block centres; ``state``: uint16, the
-    plane's shape, in steps of 2^-(15-bits) codes. Where ``keep`` is 0 and where the plane equals the
-    state, the plane stays as it is, exactly. Raises ``ValueError`` when shapes disagree.
+    ``plane``, ``out``: 2-D, uint8 or uint16 with ``bits`` per sample, luma or chroma, ``out``
+    contiguous; ``keep``: the block map, 0 … 1, spread over the plane by linear interpolation between
+    block centres; ``state``: uint16, the plane's shape, in steps of 2^-(15-bits) codes. Where
+    ``keep`` is 0 and where the plane equals the state, ``out`` is the plane, exactly.
+
+    ``active``: bool block map. Blocks that are not are left out, ``out`` and ``state`` stay as they
+    are; the map comes back with the blocks whose state is not yet the plane, and that would
+    therefore change with the same plane. Raises ``ValueError`` when shapes disagree.
     """
-    if state.shape != plane.shape:
-        raise ValueError(f"{state.shape = } should be {plane.shape}")
-    memory, row, step = flat(plane, writeable=True)
+    if state.shape != plane.shape or out.shape != plane.shape:
+        raise ValueError(f"{state.shape = } {out.shape = } should be {plane.shape}")
+    if active.shape != keep.shape or not out.flags.c_contiguous:
+        raise ValueError(f"{active.shape = } should be {keep.shape}, and out contiguous")
+    memory, row, step = flat(plane)
     if step != 1:
-        copy = np.ascontiguousarray(plane)
-        blend(copy, bits, keep, state)
-        plane[...] = copy
-        return
-    side_x, side_y = (
-        _side(*pair) for pair in zip(plane.shape[::-1], keep.shape[::-1], strict=True)
-    )
-    ramps = tuple((np.arange(side, dtype=np.float32) + 0.5) / side for side in (side_x, side_y))
-    lines = np.empty((3, keep.shape[1] * side_x + BLOCK_PX), np.float32)
+        memory, row, _ = flat(np.ascontiguousarray(plane))
+    sides = block_sides(plane.shape, keep.shape)
+    ramps = tuple((np.arange(side, dtype=np.float32) + 0.5) / side for side in sides)
+    lines = np.empty((4, keep.shape[1] * sides[0] + BLOCK_PX), np.float32)
+    rest = np.empty(plane.shape[1], np.uint16)
     unit = np.float32(1 << (STATE_BITS - bits))
-    _blend(memory, row, unit, keep, ramps, lines, state)
-
-
-def _side(samples: int, blocks: int) -> int:
-    """Samples from block to block along one axis: 8, or 4 for halved chroma."""
-    half = BLOCK_PX // 2
-    return BLOCK_PX if samples > blocks * half else half
+    _blend(memory, row, unit, np.float32(NEAR), keep, ramps, lines, rest, state, active, out)
 
 
 @kernel
@@ -143,24 +90,61 @@ def _spread(blocks, ramp, line):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _blend(plane, row, unit, keep, ramps, lines, state):  # type: ignore[no-untyped-def]
-    height, width = state.shape
-    ramp_x, ramp_y = ramps
-    side = ramp_y.size
-    code, half = np.float32(1.0) / unit, np.float32(0.5)
-    upper, lower, fresh = lines[0], lines[1], lines[2]
-    _spread(keep[0], ramp_x, lower)
-    for y in range(height):
-        place = (y + side // 2) % side  # rows below the last row of block centres
-        if place == 0 or y == 0:
-            upper, lower = lower, upper
-            _spread(keep[min((y + side // 2) // side, keep.shape[0] - 1)], ramp_x, lower)
-        down = ramp_y[place]
-        now, past = plane[y * row : y * row + width], state[y]
-        for x in range(width):
-            fresh[x] = np.float32(1.0) - (upper[x] + (lower[x] - upper[x]) * down)
-        for x in range(width):
-            before = np.float32(past[x])
-            after = before + (np.float32(now[x]) * unit - before) * fresh[x] + half
-            past[x] = np.int32(after)
-            now[x] = np.int32(np.float32(np.int32(after)) * code + half)
+def _blend(  # type: ignore[no-untyped-def]
+    plane, row, unit, near, keep, ramps, lines, rest, state, active, out
+):
+    ramp_x, _ = ramps
+    blocks_y, blocks_x = keep.shape
+    done = -1  # the last row of the map that was spread over a line
+    for block_y in range(blocks_y):
+        if not active[block_y].any():
+            continue
+        first = max(done + 1, max(block_y - 1, 0))
+        for near_y in range(first, min(block_y + 2, blocks_y)):
+            _spread(keep[near_y], ramp_x, lines[near_y % 3])
+            done = near_y
+        block_x = 0
+        while block_x < blocks_x:
+            first = block_x
+            while block_x < blocks_x and active[block_y, block_x]:
+                block_x += 1
+            if block_x > first:
+                run = (block_y, first, block_x)
+                _blend_run(plane, row, unit, near, run, ramps, lines, rest, state, active, out)
+            block_x += 1
+
+
+@helper
+def _blend_run(  # type: ignore[no-untyped-def]
+    plane, row, unit, near, run, ramps, lines, rest, state, active, out
+):
+    """Adjacent blocks of one row of them; ``lines``: the rows of the map around it, and room."""
+    block_y, first, last = run
+    across, down = ramps[0].size, ramps[1].size
+    left, right = first * across, min(last * across, out.shape[1])
+    code, half, count = np.float32(1.0) / unit, np.float32(0.5), right - left
+    fresh, far = lines[3], rest[:count]
+    far[:] = 0
+    for y in range(block_y * down, min(block_y * down + down, out.shape[0])):
+        place = y - block_y * down + down // 2  # rows below the row of block centres above
+        above = max(block_y - 1, 0) if place < down else block_y
+        below = block_y if place < down else min(block_y + 1, active.shape[0] - 1)
+        upper, lower = lines[above % 3][left:right], lines[below % 3][left:right]
+        share = ramps[1][place % down]
+        now, past = plane[y * row + left : y * row + right], state[y, left:right]
+        shown = out[y, left:right]
+        for x in range(count):
+            fresh[x] = np.float32(1.0) - (upper[x] + (lower[x] - upper[x]) * share)
+        for x in range(count):
+            before, target = np.float32(past[x]), np.float32(now[x]) * unit
+            ahead = target - before
+            after = np.int32(before + ahead * fresh[x] + half)
+            after = np.int32(target) if abs(ahead) <= near else after
+            far[x] |= np.uint16(after ^ np.int32(target))
+            past[x] = after
+            shown[x] = np.int32(np.float32(after) * code + half)
+    for block in range(first, last):
+        bits = np.uint16(0)
+        for x in range(block * across - left, min((block + 1) * across - left, count)):
+            bits |= far[x]
+        active[block_y, block] = bits != 0

@@ -20,7 +20,7 @@ from sfumato.stream.pace import Pace
 from sfumato.stream.pipeline import Pipeline
 from sfumato.stream.prepare import Prepared, expect_output, prepare
 from sfumato.stream.report import Progress, Report, StageTimes, peak_rss_bytes
-from sfumato.stream.settings import FileSettings, PaintSettings, Precision
+from sfumato.stream.settings import FileSettings, PaintSettings, Precision, Switch
 
 
 class PaintOptions(TypedDict, total=False):
@@ -35,6 +35,8 @@ class PaintOptions(TypedDict, total=False):
     workers: int | None
     provider: str
     smooth: float | None
+    hold: Switch
+    reuse: Switch
     memory_limit_bytes: int | None
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from threading import Lock
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.formats import PixelFormat
-from sfumato.stream.frame import Plane
+from sfumato.stream.frame import Frame, Plane
 
 
 class Sums:
@@ -24,6 +25,7 @@ class PlanePool:
 
     def __init__(self, width_px: int, height_px: int, pixels: PixelFormat) -> None:
         self.pixels = pixels
+        self.size_px = (width_px, height_px)
         self._shapes = pixels.plane_shapes(width_px, height_px)
         self._free: list[tuple[Plane, ...]] = []
         self._free_sums: list[Sums] = []
@@ -52,3 +54,40 @@ class PlanePool:
     def release_sums(self, sums: Sums) -> None:
         """Take accumulators back."""
         self._free_sums.append(sums)
+
+    def lease(self) -> Lease:
+        """Planes that may be shared."""
+        return Lease(self)
+
+
+class Lease:
+    """Planes of a pool with several users; the last one to release them gives them back."""
+
+    def __init__(self, pool: PlanePool) -> None:
+        self.planes = pool.acquire()
+        self._pool = pool
+        self._users = 1
+
+    def share(self) -> Self:
+        """One more user."""
+        self._users += 1
+        return self
+
+    def release(self) -> None:
+        """One user less."""
+        self._users -= 1
+        if self._users == 0:
+            self._pool.release(self.planes)
+
+
+def share(frame: Frame) -> Frame:
+    """``frame`` with one more user of its planes, where they are leased."""
+    if isinstance(frame.keep, Lease):
+        frame.keep.share()
+    return frame
+
+
+def release(frame: Frame) -> None:
+    """One user less of the planes of ``frame``, where they are leased."""
+    if isinstance(frame.keep, Lease):
+        frame.keep.release()

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from threading import Event
 from typing import Self
 
@@ -15,19 +16,22 @@ from sfumato.models.session import StyleSession
 from sfumato.stream.buffers import PlanePool
 from sfumato.stream.convert import Recode, resize
 from sfumato.stream.flow import prefetch, timed
-from sfumato.stream.frame import Frame, VideoInfo
+from sfumato.stream.footprint import release_startup_pages
+from sfumato.stream.frame import Frame, Plane, VideoInfo
+from sfumato.stream.plan import Plan
 from sfumato.stream.prepare import Output, Prepared, paint_size, prepare, style_errors
 from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings
-from sfumato.stream.stylizer import Stylizer
-from sfumato.stream.temporal.shots import CutDetector
+from sfumato.stream.stylizer import Painting, Stylizer
+from sfumato.stream.temporal.hold import Hold, Seen
 from sfumato.stream.temporal.smooth import Smoother
 
 
 class Pipeline:
     """Paints the frames of one source. A context manager; who opens it closes it.
 
-    decode thread → [queue] → workers paint tiles → smoothing, size, strength (caller's thread).
+    decode thread → [queue] → hold → workers paint tiles → smoothing, size, strength (caller's
+    thread).
     """
 
     def __init__(
@@ -55,28 +59,29 @@ class Pipeline:
         self.plan = prepared.forecast.plan
         if frames_in_flight is not None:
             self.plan = replace(self.plan, frames_in_flight=frames_in_flight)
+        release_startup_pages()
         with ExitStack() as stack, style_errors():
-            session = stack.enter_context(
-                StyleSession(
-                    prepared.choice.path,
-                    *self.plan.tile_px,
-                    intra_op_threads=self.plan.intra_op,
-                    workers=self.plan.workers,
-                    provider=settings.provider,
-                )
-            )
             self._pool = PlanePool(self._width_px, self._height_px, pixels)
             self._full = PlanePool(info.width_px, info.height_px, pixels)
             self._small = PlanePool(self._width_px, self._height_px, info.pixels)
             self._stylizer = stack.enter_context(
-                Stylizer(session, info.pixels, self._pool, self.plan, times)
+                Stylizer(
+                    partial(open_session, prepared.choice.path, settings.provider),
+                    info.pixels,
+                    self._pool,
+                    self.plan,
+                    times,
+                    reuse=settings.reuse == "auto",
+                )
             )
             self._closing = stack.pop_all()
         strength = prepared.spec.smooth if settings.smooth is None else settings.smooth
         self._smoother = Smoother(strength)
-        self._cuts = CutDetector()
+        self._hold = Hold(still=settings.hold == "auto")
+        self._mixed: tuple[Plane, ...] | None = None
         self._recode = cache(Recode)
-        self._describe(prepared, session.provider)
+        self._describe(prepared, self._stylizer.provider)
+        release_startup_pages()
 
     def __enter__(self) -> Self:
         return self
@@ -111,30 +116,42 @@ class Pipeline:
             closing(prefetch(decoded, self.plan.queue_frames, "decode", self._stop)) as ahead,
             closing(self._stylizer.paint(self._working(ahead, originals))) as painted,
         ):
-            for small, painting in painted:
-                self._report.tiles_run += len(self.plan.tiles)
+            for painting in painted:
+                self._count(painting)
+                original = originals.popleft()
                 with self._times.stage("smooth"):
-                    cut = self._cuts(small)
-                    self._report.cuts += cut
-                    smoothed = self._smoother(small, painting, cut=cut)
-                    original = originals.popleft()
+                    seen, fresh = painting.seen, painting.portion.fresh
+                    smoothed = self._smoother(
+                        painting.frame, seen.change, fresh, cut=seen.cut, variance=seen.variance
+                    )
                     result = self._finished(original, smoothed)
                 yield replace(result, side_packets=original.side_packets)
-                self._pool.release(painting.planes)
-                if small is not original:
-                    self._small.release(small.planes)
+                painting.release()
 
-    def _working(self, frames: Iterable[Frame], originals: deque[Frame]) -> Iterable[Frame]:
-        """Frames at working size; the originals are kept until their painting is done."""
+    def _count(self, painting: Painting) -> None:
+        report, run = self._report, len(painting.portion.tiles)
+        report.cuts += painting.seen.cut
+        report.frames_reused += run == 0
+        report.tiles_run += run
+        if not painting.portion.patched:
+            report.tiles_reused += len(self.plan.tiles) - run
+        report.pixels_reused += 1 - float(painting.portion.fresh.mean())
+        report.noise_codes = self._hold.variance**0.5
+
+    def _working(self, frames: Iterable[Frame], originals: deque[Frame]) -> Iterable[Seen]:
+        """Frames at working size, held still; the originals are kept until their painting is done."""
         for frame in frames:
             self._report.frames_in += 1
             originals.append(frame)
-            yield frame if self._settings.scale == 1 else self._shrunk(frame)
+            working = frame if self._settings.scale == 1 else self._shrunk(frame)
+            with self._times.stage("smooth"):
+                seen = self._hold(working)
+            yield seen
 
     def _shrunk(self, frame: Frame) -> Frame:
-        planes = self._small.acquire()
-        resize(frame.planes, planes)
-        return replace(frame, planes=planes, keep=None)
+        lease = self._small.lease()
+        resize(frame.planes, lease.planes)
+        return replace(frame, planes=lease.planes, keep=lease)
 
     def _finished(self, original: Frame, painting: Frame) -> Frame:
         """The painting at the original's size, mixed with it as strongly as asked for."""
@@ -143,14 +160,26 @@ class Pipeline:
             resize(painting.planes, planes)
             painting = replace(painting, planes=planes)
             self._full.release(planes)  # used again for the next frame, not before
-        if self._settings.strength != 1:
-            self._mix(original, painting)
-        return painting
+        return painting if self._settings.strength == 1 else self._mix(original, painting)
 
-    def _mix(self, original: Frame, painting: Frame) -> None:
+    def _mix(self, original: Frame, painting: Frame) -> Frame:
         from sfumato.kernels.mix import mix
 
         source = original.planes
         if original.pixels != painting.pixels:
             source = self._recode(original.pixels, painting.pixels)(original)
-        mix(source, painting.planes, self._settings.strength, painting.planes)
+        planes = self._mixed = self._mixed or self._full.acquire()
+        mix(source, painting.planes, self._settings.strength, planes)
+        return replace(painting, planes=planes)
+
+
+def open_session(path: Path, provider: str, tile_px: tuple[int, int], plan: Plan) -> StyleSession:
+    """A session for tiles of one shape, run as ``plan`` says."""
+    with style_errors():
+        return StyleSession(
+            path,
+            *tile_px,
+            intra_op_threads=plan.intra_op,
+            workers=plan.workers,
+            provider=provider,
+        )

@@ -64,6 +64,10 @@ class Report:
     frames_reused: int = 0
     tiles_run: int = 0
     tiles_reused: int = 0
+    pixels_reused: float = 0.0
+    """Pixels that were copied from the painting before, in frames."""
+    noise_codes: float = 0.0
+    """Standard deviation of the sensor's noise in luma as last estimated, in codes of 8 bit."""
     cuts: int = 0
     fps: float = 0.0
     """Frames over seconds of the whole job."""

@@ -11,6 +11,9 @@ from sfumato.stream.errors import SettingsError
 Precision = Literal["auto", "int8", "fp32"]
 PRECISIONS: tuple[Precision, ...] = ("auto", "int8", "fp32")
 
+Switch = Literal["auto", "off"]
+SWITCH: tuple[Switch, ...] = ("auto", "off")
+
 DEFAULT_STYLE = "toon"
 
 LEAST_LIMIT_BYTES = 2**20
@@ -45,6 +48,11 @@ class PaintSettings:
     provider: str = "cpu"
     smooth: float | None = None
     """Strength of temporal smoothing, 0 (off) to 1; None: what suits the style."""
+    hold: Switch = "auto"
+    """Keep what only the sensor's noise changes as it was; ``off`` passes every frame on as it is."""
+    reuse: Switch = "auto"
+    """Copy what cannot have changed from the painting before; ``off`` paints every frame as a whole,
+    with the same result."""
     memory_limit_bytes: int | None = None
     """Resident memory of the process to stay below; None: what its control group or resource limit
     allows, if there is any."""
@@ -58,6 +66,9 @@ class PaintSettings:
             raise SettingsError(
                 f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}"
             )
+        for option, value in (("--hold", self.hold), ("--reuse", self.reuse)):
+            if value not in SWITCH:
+                raise SettingsError(f"{option} {value}: choose auto or off")
         if self.workers is not None and not 1 <= self.workers <= 256:
             raise SettingsError(f"--workers {self.workers}: should be between 1 and 256")
         if self.overlap_px is not None and not 0 <= self.overlap_px <= 4096:

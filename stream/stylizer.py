@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
-from fractions import Fraction
-from queue import SimpleQueue
+from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Self
 
 import numpy as np
@@ -16,12 +15,16 @@ from sfumato.kernels.formats import PixelFormat, TensorFormat
 from sfumato.kernels.gather import Gather
 from sfumato.kernels.scatter import Scatter
 from sfumato.models.grain import grain_texture
-from sfumato.models.session import StyleSession, TileRunner
+from sfumato.models.session import StyleSession
 from sfumato.models.spec import StyleSpec
-from sfumato.stream.buffers import PlanePool, Sums
+from sfumato.stream.buffers import Lease, PlanePool, Sums, release
+from sfumato.stream.crew import Crew
 from sfumato.stream.frame import Frame, Plane
 from sfumato.stream.plan import Plan
 from sfumato.stream.report import StageTimes
+from sfumato.stream.temporal.hold import Seen
+from sfumato.stream.temporal.repaint import Portion, Repaint
+from sfumato.stream.temporal.reuse import Rect, kept
 from sfumato.stream.tiles import Tile
 
 
@@ -40,12 +43,36 @@ def tensor_format(spec: StyleSpec, *, output: bool) -> TensorFormat:
     )
 
 
+Opener = Callable[[tuple[int, int], Plan], StyleSession]
+"""Makes a session for tiles of a shape (width, height) in pixels, run as a plan says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Painting:
+    """A frame and what was painted from it."""
+
+    seen: Seen
+    frame: Frame
+    """The painting; its planes are leased to whoever gets it."""
+    portion: Portion
+    """What was painted; the rest was copied from the painting before."""
+
+    def release(self) -> None:
+        """Let go of both frames' planes."""
+        release(self.frame)
+        release(self.seen.frame)
+
+
 class _Job:
     """One frame on its way through the pool."""
 
-    def __init__(self, frame: Frame, planes: tuple[Plane, ...], sums: Sums | None) -> None:
-        self.frame = frame
-        self.planes = planes
+    def __init__(
+        self, seen: Seen, portion: Portion, lease: Lease | None, sums: Sums | None
+    ) -> None:
+        self.seen = seen
+        self.portion = portion
+        self.lease = lease
+        """The painting's planes; None where all is as in the one before."""
         self.sums = sums
         """Accumulators where tiles are feathered; None where each gives its own pixels."""
         self.futures: list[Future[None]] = []
@@ -56,34 +83,47 @@ class _Job:
 
 
 class Stylizer:
-    """One style, one frame format, one plan. A context manager; closing joins the workers.
+    """One style, one frame format, one plan at a time. A context manager; closing joins the workers.
 
     A tile is the unit of work: crop and convert (gather), run the network, convert back into the
     planes of the painted frame (scatter). Tiles of several frames are in flight at once, so that
-    no core waits for the last tile of a frame.
+    no core waits for the last tile of a frame. What no change of the source can reach is copied
+    from the frame before when that is finished, which it is first: nothing waits for it.
     """
 
     def __init__(
         self,
-        session: StyleSession,
+        opener: Opener,
         pixels: PixelFormat,
         pool: PlanePool,
         plan: Plan,
         times: StageTimes,
+        *,
+        reuse: bool = True,
     ) -> None:
-        """``pixels`` is the format of the frames to come; ``pool`` gives the painted planes."""
-        spec = session.spec
+        """``pixels`` is the format of the frames to come; ``pool`` gives the painted planes.
+
+        ``reuse`` False paints every frame as a whole.
+        """
+        self._open, self._pool, self._times, self._reuse = opener, pool, times, reuse
+        self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
+        self._base: Lease | None = None
+        """Planes of the painting finished last."""
+        self._next: Future[Crew] | None = None
+        """The network for patches, on its way."""
+        self._patches: Crew | None = None
+        self._retired: list[ThreadPoolExecutor] = []
+        self._use(plan)
+        spec = self._crew.spec
         grain = None if spec.grain_seed is None else grain_texture(spec.grain_seed)
         self._gather = Gather(pixels, tensor_format(spec, output=False), grain)
         self._scatter = Scatter(pool.pixels, tensor_format(spec, output=True))
-        self._plan = plan
-        self._pool = pool
-        self._times = times
-        self._runners: SimpleQueue[TileRunner] = SimpleQueue()
-        for _ in range(plan.workers):
-            self._runners.put(session.runner())
         self._warm_up(pixels)
-        self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
+
+    @property
+    def provider(self) -> str:
+        """What runs the network: ``cpu``, ``cuda``, …"""
+        return self._crew.provider
 
     def __enter__(self) -> Self:
         return self
@@ -93,35 +133,60 @@ class Stylizer:
 
     def close(self) -> None:
         """Wait for running tiles, drop the rest, join the workers."""
-        self._workers.shutdown(cancel_futures=True)
+        for workers in (self._workers, *self._retired):
+            workers.shutdown(cancel_futures=True)
+        self._crew.close()
+        self._drop_patches()
+
+    def replan(self, plan: Plan) -> None:
+        """Paint the frames to come by ``plan``; those in flight end by the plan they began with.
+
+        Plans that are exact give the same pictures, so that nobody sees the change. Call between
+        two frames, from the thread that takes the paintings.
+        """
+        if plan.workers != self._plan.workers:
+            self._retired.append(self._workers)
+            self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
+        self._crew.close()
+        self._drop_patches()
+        self._use(plan)
+
+    def _use(self, plan: Plan) -> None:
+        before = getattr(self, "_plan", None)
+        self._plan = plan
+        self._crew = Crew(self._open(plan.tile_px, plan), plan.tile_px, plan.workers)
+        self._repaint = Repaint(plan, self._pool.size_px, self._crew.spec, on=self._reuse)
+        self._afresh = before is None or not (before.exact and plan.exact)
+
+    def _drop_patches(self) -> None:
+        if self._next is not None and not self._next.cancel():
+            self._patches = self._next.result()
+        if self._patches is not None:
+            self._patches.close()
+        self._next = self._patches = None
 
     def _warm_up(self, pixels: PixelFormat) -> None:
         """Compile the kernels, or load them, before a frame waits for them and the clock runs."""
-        runner, planes = self._runners.get(), self._pool.acquire()
-        height_px, width_px = planes[0].shape
-        blank = PlanePool(width_px, height_px, pixels).acquire()
-        tile = self._plan.tiles[0]
-        self._gather(blank, tile.x.origin, tile.y.origin, runner.input)
-        job = _Job(Frame(blank, pixels, 0, Fraction(1)), planes, self._sums())
-        self._give(job, tile, runner.output)
-        if job.sums is not None:
-            self._scatter.finish(job.sums.planes, planes)
-            self._pool.release_sums(job.sums)
-        self._pool.release(planes)
-        self._runners.put(runner)
+        lease, tile = self._pool.lease(), self._plan.tiles[0]
+        blank = PlanePool(*self._pool.size_px, pixels).acquire()
+        sums = self._sums()
+        with self._crew.runner() as runner:
+            self._gather(blank, tile.x.origin, tile.y.origin, runner.input)
+            self._give(lease, sums, tile, runner.output)
+        if sums is not None:
+            self._scatter.finish(sums.planes, lease.planes)
+            self._pool.release_sums(sums)
+        lease.release()
 
     def _sums(self) -> Sums | None:
         return None if self._plan.exact else self._pool.sums()
 
-    def paint(self, frames: Iterable[Frame]) -> Generator[tuple[Frame, Frame], None, None]:
-        """Yield each frame with its painting, in order.
-
-        The painting's planes come from the pool: give them back with ``pool.release``.
-        """
+    def paint(self, frames: Iterable[Seen]) -> Generator[Painting, None, None]:
+        """Yield the paintings of the frames, in order. Release each when done with it."""
         jobs: deque[_Job] = deque()
         try:
-            for frame in frames:
-                jobs.append(self._submit(frame))
+            for seen in frames:
+                jobs.append(self._submit(seen))
                 if len(jobs) >= self._plan.frames_in_flight:
                     yield self._finish(jobs.popleft())
             while jobs:
@@ -130,43 +195,93 @@ class Stylizer:
             for job in jobs:
                 job.cancel()
 
-    def _submit(self, frame: Frame) -> _Job:
-        job = _Job(frame, self._pool.acquire(), self._sums())
-        for tile in self._plan.tiles:
-            job.futures.append(self._workers.submit(self._paint_tile, job, tile))
+    def _submit(self, seen: Seen) -> _Job:
+        whole = self._afresh or seen.first
+        portion = self._repaint.whole(seen) if whole else self._repaint(seen)
+        self._afresh = False
+        if not portion.tiles:
+            return _Job(seen, portion, None, None)
+        crew = self._patches if portion.patched and self._patches else self._crew
+        job = _Job(seen, portion, self._pool.lease(), self._sums())
+        for tile in portion.tiles:
+            job.futures.append(self._workers.submit(self._paint_tile, job, tile, crew))
+        self._suit(seen, portion)
         return job
 
-    def _paint_tile(self, job: _Job, tile: Tile) -> None:
-        runner = self._runners.get()
-        try:
+    def _suit(self, seen: Seen, portion: Portion) -> None:
+        """Get patches of another shape ready where they would be cheaper, and then use them."""
+        if self._next is not None:
+            if not self._next.done():
+                return
+            self._swap(self._next.result())
+        elif (patches := self._repaint.better_patches(seen, portion)) is not None:
+            self._wanted, plan = patches, self._plan
+            self._next = self._workers.submit(
+                lambda: Crew(self._open(patches.shape_px, plan), patches.shape_px, plan.workers)
+            )
+
+    def _swap(self, crew: Crew) -> None:
+        if self._patches is not None:
+            self._patches.close()
+        self._patches, self._repaint.patches, self._next = crew, self._wanted, None
+
+    def _paint_tile(self, job: _Job, tile: Tile, crew: Crew) -> None:
+        assert job.lease is not None
+        started_s = perf_counter()
+        with crew.runner() as runner:
             with self._times.stage("gather"):
-                self._gather(job.frame.planes, tile.x.origin, tile.y.origin, runner.input)
+                self._gather(job.seen.frame.planes, tile.x.origin, tile.y.origin, runner.input)
             with self._times.stage("infer"):
                 runner.run()
             with self._times.stage("scatter"):
-                self._give(job, tile, runner.output)
-        finally:
-            self._runners.put(runner)
+                self._give(job.lease, job.sums, tile, runner.output)
+        seconds = perf_counter() - started_s
+        self._repaint.balance.second_per_px = seconds / (crew.tile_px[0] * crew.tile_px[1])
 
-    def _give(self, job: _Job, tile: Tile, output: np.ndarray) -> None:
+    def _give(self, lease: Lease, sums: Sums | None, tile: Tile, output: np.ndarray) -> None:
         x, y = tile.x, tile.y
         left, top = x.start - x.origin, y.start - y.origin
-        if job.sums is None:
+        if sums is None:
             size = (x.stop - x.start, y.stop - y.start)
-            self._scatter(output, left, top, x.start, y.start, *size, job.planes)
+            self._scatter(output, left, top, x.start, y.start, *size, lease.planes)
         else:
             assert x.weights is not None and y.weights is not None
-            with job.sums.lock:
+            with sums.lock:
                 self._scatter.add(
-                    output, left, top, x.start, y.start, x.weights, y.weights, job.sums.planes
+                    output, left, top, x.start, y.start, x.weights, y.weights, sums.planes
                 )
 
-    def _finish(self, job: _Job) -> tuple[Frame, Frame]:
+    def _finish(self, job: _Job) -> Painting:
         for future in job.futures:
             future.result()
-        if job.sums is not None:
+        if job.lease is None:
+            assert self._base is not None
+            lease = self._base.share()
+        else:
+            lease = job.lease
             with self._times.stage("scatter"):
-                self._scatter.finish(job.sums.planes, job.planes)
+                self._complete(job, lease)
+        frame = replace(job.seen.frame, planes=lease.planes, pixels=self._pool.pixels, keep=lease)
+        return Painting(job.seen, frame, job.portion)
+
+    def _complete(self, job: _Job, lease: Lease) -> None:
+        """Round what was feathered, copy what was not painted."""
+        if job.sums is not None:
+            self._scatter.finish(job.sums.planes, lease.planes)
             self._pool.release_sums(job.sums)
-        source = job.frame
-        return source, replace(source, planes=job.planes, pixels=self._pool.pixels, keep=None)
+        if self._base is not None:
+            for rect in kept(job.portion.tiles, self._pool.size_px):
+                copy_rect(self._base.planes, lease.planes, rect, self._pool.pixels)
+            self._base.release()
+        self._base = lease.share()
+
+
+def copy_rect(
+    source: tuple[Plane, ...], target: tuple[Plane, ...], rect: Rect, pixels: PixelFormat
+) -> None:
+    """Copy a rectangle of luma, and the chroma under it; its edges lie on whole chroma samples."""
+    left, top, right, bottom = rect
+    for number, (old, new) in enumerate(zip(source, target, strict=True)):
+        x, y = (pixels.shift_x, pixels.shift_y) if number else (0, 0)
+        area = slice(top >> y, -(-bottom >> y)), slice(left >> x, -(-right >> x))
+        new[area] = old[area]

@@ -10,6 +10,7 @@ import click
 from sfumato.stream.settings import (
     DEFAULT_STYLE,
     PRECISIONS,
+    SWITCH,
     parse_count,
     parse_share,
     parse_size,
@@ -44,6 +45,10 @@ _PAINT = [
                  help="Paint at this fraction of the size, then bring it back: faster, coarser."),
     click.option("--smooth", default="auto", show_default=True, metavar="auto|0..1",
                  callback=_share, help="Temporal smoothing; 0 is off, auto suits the style."),
+    click.option("--hold", type=click.Choice(SWITCH), default="auto", show_default=True,
+                 help="auto keeps still what only the sensor's noise changes."),
+    click.option("--reuse", type=click.Choice(SWITCH), default="auto", show_default=True,
+                 help="auto copies what cannot have changed; off paints all, with the same result."),
     click.option("--precision", type=click.Choice(PRECISIONS), default="auto",
                  show_default=True, help="auto takes INT8 only where it is faster here."),
     click.option("--tile", "tile_px", default="auto", show_default=True, metavar="auto|WxH",

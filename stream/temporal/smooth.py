@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import replace
 
-from sfumato.kernels.formats import PixelFormat
-from sfumato.kernels.smooth import (
-    STATE_BITS,
-    blend,
-    blocks_shape,
-    keep_from_change,
-    measure_change,
-)
+import numpy as np
+
+from sfumato.kernels.hold import Blocks
+from sfumato.kernels.smooth import STATE_BITS, blend, keep_from_change
 from sfumato.stream.errors import SettingsError
 from sfumato.stream.frame import Frame, Plane
+from sfumato.stream.temporal.hold import COHERENCE, Mask
 
 MOST_KEPT = 0.9
 """Share of the past kept at strength 1 where nothing changes: what flickers falls to a quarter, and
@@ -26,13 +22,10 @@ STILL = 2.0
 MOVING = 6.0
 """A block that changed by more than this many times the noise moves: not smoothed at all."""
 
-LEAST_NOISE, MOST_NOISE = 2.0, 100.0
-"""Bounds of the noise estimate, in squared codes of 8 bit: compression's own rounding, and a webcam
-at night (a standard deviation of about 6 codes)."""
+LEAST_NOISE = 2.0
+"""Squared codes of 8 bit by which a block may change for nothing: compression's own rounding."""
 
-_STEADY = 0.05  # blocks that changed less, letterbox bars and clipped skies, tell nothing of noise
-_EVEN = 1.5  # 64 noisy samples give 1.15; moving clips of all kinds 1.6 to 7
-_RISE = 2.0  # growth of the noise estimate in one frame, at most
+_ENERGY = 2 * (1 + COHERENCE / 64)  # of a block's change, for noise of variance 1 in both frames
 
 
 class Smoother:
@@ -42,7 +35,7 @@ class Smoother:
     *source* changed around it since the frame before, measured against the clip's own noise, so
     that noise is smoothed away and what moves is not smeared. Equal frames in give equal frames
     out. The output is remembered with 5 (10 bit) to 7 (8 bit) bits below a code, so that a slow
-    change gets through.
+    change gets through. Blocks that have come to rest and are painted as before cost nothing.
     """
 
     def __init__(self, strength: float) -> None:
@@ -51,63 +44,52 @@ class Smoother:
             raise SettingsError(f"{strength = } of smoothing should be from 0 (off) to 1")
         self.strength = strength
         self._past: _Past | None = None
-        self._noise = LEAST_NOISE
 
-    def __call__(self, source: Frame, painted: Frame, *, cut: bool) -> Frame:
-        """``painted`` smoothed in place, or untouched at strength 0 and on a new shot's first frame.
+    def __call__(
+        self, painted: Frame, change: Blocks, fresh: Mask, *, cut: bool, variance: float = 0.0
+    ) -> Frame:
+        """``painted`` smoothed, in planes that hold until the next call; itself at strength 0.
 
-        ``source``: the frame that ``painted`` was made from, with luma of the same size; ``cut``: it
-        begins a new shot, and nothing of the last one may show.
+        ``change``: how much the source changed in each block since the frame before, in squared
+        codes of 8 bit; ``fresh``: blocks that may be painted otherwise than in the last frame;
+        ``cut``: nothing of the last frame may show; ``variance``: of the source's noise, in
+        squared codes of 8 bit.
         """
         if self.strength == 0:
             return painted
         past = self._past
-        if cut or past is None or not past.fits(source, painted):
-            self._past = _Past(source, painted)
-            return painted
-        # Motion compensation belongs here: move past.luma and past.planes along the motion from the
-        # last source frame to this one; the change below then measures what the motion leaves.
-        measure_change(source.planes[0], past.luma, source.pixels.bits, past.change)
-        self._noise = noise_level(past.change, self._noise)
-        low, high = STILL * self._noise, MOVING * self._noise
-        keep = keep_from_change(past.change, low, high, MOST_KEPT * self.strength)
-        for plane, state in zip(painted.planes, past.planes, strict=True):
-            blend(plane, painted.pixels.bits, keep, state)
-        return painted
-
-
-def noise_level(change: NDArray[np.float32], before: float) -> float:
-    """Squared change that noise alone causes, from the calmest quarter of ``change``.
-
-    Noise spreads evenly: the blocks of a still scene differ by their statistics only, while what
-    moves changes each block by as much as it has texture. An uneven quarter is motion, and the
-    estimate stays as it was ``before`` (or falls).
-    """
-    changed = change[change > _STEADY]
-    tenth, quarter = changed.size // 10, changed.size // 4
-    if quarter == 0:
-        return before
-    ranked = np.partition(changed, (tenth, quarter))
-    calm = float(ranked[quarter])
-    if calm > _EVEN * ranked[tenth]:
-        calm = min(calm, before)
-    return min(max(calm, LEAST_NOISE), MOST_NOISE, before * _RISE)
+        if cut or past is None or not past.fits(painted, fresh):
+            past = self._past = _Past(painted, fresh.shape)
+            return past.shown(painted)
+        noise = max(LEAST_NOISE, _ENERGY * variance)
+        keep = keep_from_change(change, STILL * noise, MOVING * noise, MOST_KEPT * self.strength)
+        for plane, state, out, active in zip(
+            painted.planes, past.states, past.planes, past.active, strict=True
+        ):
+            active |= fresh
+            if active.any():
+                blend(plane, painted.pixels.bits, keep, state, active, out)
+        return past.shown(painted)
 
 
 class _Past:
-    """The last source luma and the last output, and room for the change between frames."""
+    """The last output, to the fraction of a code, and where it is not yet the painting."""
 
-    def __init__(self, source: Frame, painted: Frame) -> None:
-        self.pixels: tuple[PixelFormat, PixelFormat] = (source.pixels, painted.pixels)
-        self.luma: Plane = source.planes[0].copy(order="C")
+    def __init__(self, painted: Frame, blocks: tuple[int, ...]) -> None:
+        self._pixels = painted.pixels
         steps = np.uint16(1 << (STATE_BITS - painted.pixels.bits))
-        self.planes = [np.multiply(plane, steps, dtype=np.uint16) for plane in painted.planes]
-        self.change = np.empty(blocks_shape(source.width_px, source.height_px), np.float32)
+        self.planes: tuple[Plane, ...] = tuple(plane.copy(order="C") for plane in painted.planes)
+        self.states = [np.multiply(plane, steps, dtype=np.uint16) for plane in painted.planes]
+        self.active = [np.zeros(blocks, np.bool_) for _ in painted.planes]
 
-    def fits(self, source: Frame, painted: Frame) -> bool:
+    def fits(self, painted: Frame, fresh: Mask) -> bool:
         """False where size or format changed in mid-stream."""
         return (
-            self.pixels == (source.pixels, painted.pixels)
-            and self.luma.shape == source.planes[0].shape
+            self._pixels == painted.pixels
+            and self.active[0].shape == fresh.shape
             and [plane.shape for plane in self.planes] == [p.shape for p in painted.planes]
         )
+
+    def shown(self, painted: Frame) -> Frame:
+        """The output at the time of ``painted``."""
+        return replace(painted, planes=self.planes, keep=None)

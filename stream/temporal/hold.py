@@ -1,0 +1,200 @@
+"""Hold the picture still where only its noise changes, and say where it really changed.
+
+Every frame is held against the picture shown last. A block of it moves when it differs by more than
+two noisy pictures would: in energy, in its mean (light and shadow have little else) or in a single
+sample. What moves is shown as it is, with the blocks around it, so that nothing is left behind; the
+rest keeps its old samples to the bit. Where the source has no noise, that is exact change detection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.hold import Blocks, blocks_shape, settle, survey
+from sfumato.stream.buffers import Lease, PlanePool, release, share
+from sfumato.stream.frame import Frame
+from sfumato.stream.temporal.light import Light
+from sfumato.stream.temporal.noise import NoiseMeter
+from sfumato.stream.temporal.shots import CutDetector
+
+Mask = NDArray[np.bool_]
+
+COHERENCE = 8.0
+"""Weight of a block's squared mean change beside its mean squared change. Noise has a mean of almost
+nothing over 64 samples; a light, a shadow or a flat thing that moves has little else."""
+
+LEAST_VARIANCE = 0.25
+"""Of chroma beside noisy luma, in squared codes of 8 bit: rounding and compression."""
+
+_PEAK = 6.5  # standard deviations of single samples: one false alarm in minutes of 720p
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A frame as it will be painted, and what is new in it."""
+
+    frame: Frame
+    changed: Mask
+    """Blocks of 8 × 8 luma samples where ``frame`` may differ from the one before in any plane."""
+    change: Blocks
+    """By how much luma changed: mean square and coherence, in squared codes of 8 bit."""
+    cut: bool = False
+    """Begins a new shot."""
+    first: bool = False
+    """There is no frame before, or it had another size or format."""
+    variance: float = 0.0
+    """The source's noise, in squared codes of 8 bit."""
+
+
+class Hold:
+    """Frames in display order → what to paint."""
+
+    def __init__(self, *, still: bool = True) -> None:
+        """``still`` False only says what changed and leaves every frame as it is."""
+        self.variance = 0.0
+        """The noise found so far, in squared codes of 8 bit."""
+        self._still = still
+        self._cuts = CutDetector()
+        self._past: _Past | None = None
+
+    def __call__(self, frame: Frame) -> Seen:
+        """``frame`` with still parts held. Its planes are leased to the caller."""
+        past = self._past
+        if past is None or not past.fits(frame):
+            self.close()
+            past = self._past = _Past(frame)
+            return Seen(frame, past.all, past.change, self._cuts(frame), first=True)
+        if _same(past.shown, frame):
+            self._cuts.again()
+            held = _again(past.shown, frame)
+            return Seen(held, past.none, past.none_change, variance=self.variance)
+        cut = self._cuts(frame)
+        variances = past.measure(frame)
+        self.variance = variances[0]
+        held, changed = past.settle(frame, variances if self._still else [0.0] * 3, cut)
+        return Seen(held, changed, past.change, cut, variance=self.variance)
+
+    def close(self) -> None:
+        """Let go of the last frame."""
+        if self._past is not None:
+            release(self._past.shown)
+            self._past = None
+
+
+def _same(shown: Frame, frame: Frame) -> bool:
+    """Every sample is equal; most frames that are not show it in their first rows."""
+    pairs = list(zip(shown.planes, frame.planes, strict=True))
+    return all(
+        np.array_equal(a[top : top + 64], b[top : top + 64])
+        for a, b in pairs
+        for top in range(0, len(a), 64)
+    )
+
+
+def _again(shown: Frame, frame: Frame) -> Frame:
+    """The planes of ``shown`` at the time of ``frame``, whose own planes are let go."""
+    release(frame)
+    share(shown)
+    return replace(frame, planes=shown.planes, keep=shown.keep)
+
+
+class _Past:
+    """The frame shown last, and what was learnt about each block since the shot began."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.shown = share(frame)
+        shape = blocks_shape(frame.width_px, frame.height_px)
+        self.all, self.none = np.ones(shape, np.bool_), np.zeros(shape, np.bool_)
+        self.none_change = np.zeros(shape, np.float32)
+        self.change = np.zeros(shape, np.float32)
+        self._maps = [np.empty((3, *shape), np.float32) for _ in frame.planes]
+        self._meters = [NoiseMeter() for _ in frame.planes]
+        self._light = [Light(plane.shape, shape, frame.pixels.bits) for plane in frame.planes]
+        self._pool = PlanePool(frame.width_px, frame.height_px, frame.pixels)
+
+    def fits(self, frame: Frame) -> bool:
+        """False where size or format changed in mid-stream."""
+        shapes = [plane.shape for plane in self.shown.planes]
+        return self.shown.pixels == frame.pixels and shapes == [p.shape for p in frame.planes]
+
+    def measure(self, frame: Frame) -> list[float]:
+        """Survey the planes; the noise of each."""
+        variances = []
+        planes = zip(frame.planes, self.shown.planes, self._maps, self._meters, strict=True)
+        for now, shown, maps, meter in planes:
+            survey(now, shown, frame.pixels.bits, maps)
+            variances.append(meter(maps[0], maps[1]))
+        return variances
+
+    def settle(self, frame: Frame, variances: list[float], cut: bool) -> tuple[Frame, Mask]:
+        """(the frame to show, the blocks that differ from the one before)."""
+        noisy = variances[0] > 0
+        moving = self._moving(variances) if noisy else self._unequal()
+        changed = moving = self.all if cut and noisy else moving
+        if noisy:
+            followed = self._follow(moving, variances)
+            changed = moving | spread(followed) if followed.any() else moving
+        square, mean, _ = self._maps[0]
+        np.multiply(square + COHERENCE * mean * mean, moving, out=self.change)
+        if noisy:
+            self.change += self._light[0].change
+        self._show(frame, moving, changed, noisy)
+        return self.shown, changed
+
+    def _follow(self, moving: Mask, variances: list[float]) -> Mask:
+        """Blocks in which some plane follows slow light."""
+        followed = self.none
+        for light, maps, variance in zip(self._light, self._maps, variances, strict=True):
+            light(maps[1], moving, max(variance, LEAST_VARIANCE))
+            followed = followed | light.follows
+        return followed
+
+    def _unequal(self) -> Mask:
+        for light in self._light:
+            light.forget()
+        unequal: Mask = np.max([maps[0] for maps in self._maps], axis=0) > 0
+        return unequal
+
+    def _moving(self, variances: list[float]) -> Mask:
+        moving = self.none
+        for maps, light, variance in zip(self._maps, self._light, variances, strict=True):
+            square, mean, peak = maps
+            both = 2 * max(variance, LEAST_VARIANCE)  # the picture shown has noise of its own
+            moving = moving | (square > both * light.energy_tail) | (peak > _PEAK * both**0.5)
+            moving |= light.steps(mean, both)
+        return spread(moving)
+
+    def _show(self, frame: Frame, moving: Mask, changed: Mask, noisy: bool) -> None:
+        """``shown`` becomes the picture to show, with a user more for the caller."""
+        before = self.shown
+        if not noisy or moving.all():
+            self.shown = share(frame)
+        elif not changed.any():
+            self.shown = share(_again(before, frame))
+        else:
+            self.shown = share(self._settled(frame, moving))
+            release(frame)
+        release(before)
+
+    def _settled(self, frame: Frame, moving: Mask) -> Frame:
+        lease = Lease(self._pool)
+        for light, now, shown, out in zip(
+            self._light, frame.planes, self.shown.planes, lease.planes, strict=True
+        ):
+            settle(now, shown, moving.view(np.uint8), light.shift, light.phase, out)
+            light.followed()
+        return replace(frame, planes=lease.planes, keep=lease)
+
+
+def spread(mask: Mask) -> Mask:
+    """``mask`` and the eight neighbours of each block in it."""
+    tall = mask.copy()
+    tall[1:] |= mask[:-1]
+    tall[:-1] |= mask[1:]
+    wide = tall.copy()
+    wide[:, 1:] |= tall[:, :-1]
+    wide[:, :-1] |= tall[:, 1:]
+    return wide
