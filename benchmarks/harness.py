@@ -1,19 +1,25 @@
-"""How things are measured here: in turns, after a warm-up, best and spread, with machine facts."""
+"""How things are measured here: in turns, after a warm-up, best and spread; jobs in processes."""
 
 from __future__ import annotations
 
 import json
-import os
-import platform
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-PACKAGES = ("numpy", "numba", "onnxruntime", "opencv-python-headless", "av")
+from platformdirs import user_cache_path
+
+from sfumato.stream.bench.clips import clip_at
+from sfumato.stream.media.sample import sample_clip
+
+PRESET = "superfast"
+"""The encoder's, for every job: it should not be what is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,40 +55,22 @@ def _timing(values_ms: Sequence[float]) -> Timing:
     return Timing(min(values_ms), middle, high - low)
 
 
-def machine_facts() -> dict[str, Any]:
-    """What a figure depends on: processor, cores this process may use, versions."""
-    return {
-        "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-        "system": platform.system(),
-        "python": platform.python_version(),
-        **{name: version(name) for name in PACKAGES},
-    }
+def sample() -> Path:
+    """The clip of `sfumato demo`: 720p."""
+    return sample_clip(user_cache_path("sfumato"))
 
 
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    flags = next((line for line in lines if line.startswith("flags")), "")
-    extras = [flag for flag in ("avx2", "avx512f", "avx512_vnni", "avx_vnni") if flag in flags]
-    return " ".join([names[0] if names else platform.processor() or platform.machine(), *extras])
+def sample_at(size: str, frames: int) -> Path:
+    """Its first frames at another size, scaled once."""
+    return clip_at(sample(), size, frames, user_cache_path("sfumato") / "bench")
 
 
-def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows, which share their keys, as a Markdown table; floats get three digits."""
-    names = list(rows[0])
-    lines = [names, ["---"] * len(names)]
-    lines += [[_cell(row[name]) for name in names] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return "" if value is None else str(value)
-
-
-def write_json(path: Path, figures: Mapping[str, Any]) -> None:
-    """Write figures with the facts of the machine they were measured on."""
-    path.write_text(json.dumps({"machine": machine_facts(), **figures}, indent=1) + "\n")
+def run_job(clip: Path, *options: str) -> dict[str, Any]:
+    """Paint a clip with `sfumato run` in a fresh process and give its report."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        words = ["run", str(clip), "-o", f"{folder}/painted.mp4", "--preset", PRESET, "--quiet"]
+        words += ["--report", str(report), *options]
+        subprocess.run([sys.executable, "-m", "sfumato", *words], check=True)
+        figures: dict[str, Any] = json.loads(report.read_text())
+        return figures

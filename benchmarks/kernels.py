@@ -1,26 +1,18 @@
 """Gather and scatter beside a plain copy and beside the obvious OpenCV and NumPy path.
 
-    python -m benchmarks.kernels [--json FILE]
-
-Everything runs on one core, in turns; ratios are of the best times of one run.
+Everything runs on one thread, in turns; ratios are of the best times of one run.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness import machine_facts, markdown_table, time_in_turns, write_json
+from benchmarks.harness import time_in_turns
 from sfumato.kernels.formats import PixelFormat, TensorFormat
 from sfumato.kernels.gather import Gather
 from sfumato.kernels.scatter import Scatter
@@ -127,41 +119,6 @@ def from_cells(cells: Array, layout: str) -> Array:
     return i420
 
 
-_FIRST_CALLS = """
-import time
-started_s = time.perf_counter()
-import numpy as np
-from benchmarks.kernels import CELLS, VIDEO, Gather, Scatter
-planes = [np.zeros(shape, np.uint8) for shape in VIDEO.plane_shapes(64, 64)]
-tile = np.zeros((1, 16, 16, 48), np.uint8)
-imported_s = time.perf_counter()
-Gather(VIDEO, CELLS)(planes, 0, 0, tile)
-gathered_s = time.perf_counter()
-Scatter(VIDEO, CELLS)(tile, 0, 0, 0, 0, 64, 64, planes)
-done_s = time.perf_counter()
-print(imported_s - started_s, gathered_s - imported_s, done_s - gathered_s)
-"""
-
-
-def first_call_figures() -> list[dict[str, Any]]:
-    """Seconds of the first calls in fresh processes: without a cache, then with the one it left.
-
-    Without a cache the first one carries what Numba itself loads before it compiles anything.
-    """
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for cache in ("none", "warm"):
-            environment = os.environ | {"NUMBA_CACHE_DIR": folder}
-            command = [sys.executable, "-c", _FIRST_CALLS]
-            done = subprocess.run(
-                command, check=True, capture_output=True, text=True, env=environment
-            )
-            seconds = [float(word) for word in done.stdout.split()]
-            names = ("imports s", "first gather s", "first scatter s")
-            rows.append({"cache": cache, **dict(zip(names, seconds, strict=True))})
-    return rows
-
-
 def _planes(pixels: PixelFormat, interleaved: bool, seed: int) -> list[Array]:
     rng = np.random.default_rng(seed)
     dtype = np.uint8 if pixels.bits == 8 else np.uint16
@@ -190,25 +147,3 @@ def _copier(arrays: list[Array]) -> Call:
             np.copyto(target, source)
 
     return copy
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
-    path = parser.parse_args().json
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    tables = {
-        "kernels": kernel_figures(),
-        "obvious": obvious_figures(),
-        "first_calls": first_call_figures(),
-    }
-    print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
-    for rows in tables.values():
-        print(f"\n{markdown_table(rows)}")
-    if path:
-        write_json(path, tables)
-
-
-if __name__ == "__main__":
-    main()

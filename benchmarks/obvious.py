@@ -71,8 +71,11 @@ def _reorder(
     ]
 
 
-def paint_file(source: Path, target: Path, fp32: Path) -> tuple[int, float]:
-    """Paint a video the obvious way; returns (frames, seconds), model loading left out."""
+def paint_file(source: Path, target: Path, fp32: Path, frames_most: int) -> tuple[int, float]:
+    """Paint the first frames of a video the obvious way.
+
+    Returns (frames, seconds), model loading left out.
+    """
     capture = cv2.VideoCapture(str(source))
     size = [int(capture.get(p)) for p in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)]
     width_px, height_px = (side // 32 * 32 for side in size)
@@ -83,7 +86,7 @@ def paint_file(source: Path, target: Path, fp32: Path) -> tuple[int, float]:
     fourcc = cv2.VideoWriter.fourcc(*"mp4v")
     writer = cv2.VideoWriter(str(target), fourcc, rate, (width_px, height_px))
     frames, started_s = 0, time.perf_counter()
-    while True:
+    while frames < frames_most:
         there, picture = capture.read()
         if not there:
             break
