@@ -87,3 +87,9 @@ def held_bytes() -> int:
     import psutil
 
     return int(psutil.Process().memory_info().rss)
+
+
+def private_bytes() -> int:
+    """Resident bytes of this process that belong to no file: what stays when pages of libraries
+    are given back. All of them where the system does not tell."""
+    return status_bytes("RssAnon:") or held_bytes()

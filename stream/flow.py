@@ -7,7 +7,7 @@ from contextlib import suppress
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sfumato.stream.errors import Stopped
 
@@ -27,8 +27,20 @@ class _Done:
         self.error = error
 
 
+class Depth:
+    """How many items of a :func:`prefetch` may wait; can be lowered while they flow."""
+
+    def __init__(self, items: int) -> None:
+        self.queue: Queue[Any] = Queue(max(1, items))  # 0 would mean "no limit"
+
+    def shrink(self, items: int) -> None:
+        """Let no more than so many wait from now on; those that do are still taken."""
+        with self.queue.mutex:
+            self.queue.maxsize = max(1, min(items, self.queue.maxsize))
+
+
 def prefetch(
-    items: Iterable[T], depth: int, name: str, stop: Event | None = None
+    items: Iterable[T], depth: int | Depth, name: str, stop: Event | None = None
 ) -> Generator[T, None, None]:
     """Yield ``items`` in order while one thread, called ``name``, works up to ``depth`` ahead.
 
@@ -36,7 +48,7 @@ def prefetch(
     :class:`Stopped` soon after ``stop`` is set. Close the generator (``contextlib.closing``) to
     leave early: the thread is joined, unless it is stuck in a read that does not return.
     """
-    queue: Queue[T | _Done] = Queue(max(1, depth))  # 0 would mean "no limit"
+    queue: Queue[T | _Done] = (depth if isinstance(depth, Depth) else Depth(depth)).queue
     left = Event()
 
     def put(item: T | _Done) -> bool:

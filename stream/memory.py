@@ -6,11 +6,18 @@ from sfumato.stream.coding import encoder_cost
 from sfumato.stream.plan import Plan
 from sfumato.stream.work import Work, frame_bytes
 
-DECODER_FRAMES = 7
-"""Frames that FFmpeg's decoders keep for reference and reordering, beyond those handed out."""
+DECODER_FRAMES = 5
+"""Frames that FFmpeg's decoders keep for reference and reordering, beyond those handed out and those
+that the first picture took."""
 
-LATER_BYTES = 12 << 20
-"""What is loaded after planning whatever the job: kernels, code pages of codecs, thread stacks."""
+KERNELS_BYTES = 26 << 20
+"""Compiled kernels and what loads them."""
+
+CODE_BYTES = 33 << 20
+"""Pages of libraries that are in use while frames flow."""
+
+STARTUP_CODE_BYTES = 73 << 20
+"""The same while kernels are loaded, most of it LLVM; given back before the first frame."""
 
 PER_THREAD_BYTES = 1 << 20
 """Stack and allocator arena of one thread that is busy."""
@@ -20,16 +27,31 @@ ERROR_PERCENT = 12.0
 
 
 def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
-    """Bytes by part, largest moment of the job."""
+    """Bytes by part, in the largest moment of the job.
+
+    That is while frames flow, unless so little flows that loading the kernels takes more: then the
+    difference is the part ``startup``.
+    """
+    program = work.held_bytes + KERNELS_BYTES
     parts = {
-        "program": work.held_bytes + work.cold_bytes + LATER_BYTES,
+        "program": program + CODE_BYTES,
         "network": _network(plan, work),
+        "patches": _patches(plan, work),
         "decoder": _decoder(plan, work),
         "frames": _frames(plan, work),
         "smoothing": _smoothing(work),
         "encoder": _encoder(plan, work),
     }
-    return {name: round(size) for name, size in parts.items()}
+    loading = program + STARTUP_CODE_BYTES + work.cold_bytes + parts["network"]
+    parts["startup"] = max(0, loading - sum(parts.values()))
+    return {name: round(size) for name, size in parts.items() if size}
+
+
+def _patches(plan: Plan, work: Work) -> float:
+    """A second network, of tiles about half as large."""
+    if not plan.patches or not plan.exact:
+        return 0
+    return _network(plan, work) / 2
 
 
 def _network(plan: Plan, work: Work) -> float:

@@ -12,19 +12,22 @@ from threading import Event
 from typing import Self
 
 from sfumato.kernels.formats import PixelFormat
+from sfumato.models.probe import trim_heap
 from sfumato.models.session import StyleSession
 from sfumato.stream.buffers import PlanePool
 from sfumato.stream.convert import Recode, resize
-from sfumato.stream.flow import prefetch, timed
+from sfumato.stream.flow import Depth, prefetch, timed
 from sfumato.stream.footprint import release_startup_pages
 from sfumato.stream.frame import Frame, Plane, VideoInfo
 from sfumato.stream.plan import Plan
 from sfumato.stream.prepare import Output, Prepared, paint_size, prepare, style_errors
 from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings
+from sfumato.stream.steer import Steering
 from sfumato.stream.stylizer import Painting, Stylizer
 from sfumato.stream.temporal.hold import Hold, Seen
 from sfumato.stream.temporal.smooth import Smoother
+from sfumato.stream.watch import Watch
 
 
 class Pipeline:
@@ -57,6 +60,7 @@ class Pipeline:
         self._width_px, self._height_px = paint_size(info, settings.scale)
         prepared = (prepared or prepare(info, Output(pixels), settings)).checked()
         self.plan = prepared.forecast.plan
+        self._prepared = prepared
         if frames_in_flight is not None:
             self.plan = replace(self.plan, frames_in_flight=frames_in_flight)
         release_startup_pages()
@@ -112,8 +116,11 @@ class Pipeline:
         """Yield painted frames in order; each is valid until the next one is asked for."""
         originals: deque[Frame] = deque()
         decoded = timed(frames, self._times.adder("decode"))
+        depth = Depth(self.plan.queue_frames)
+        watch = Watch(self._prepared.forecast.limit_bytes)
+        steering = Steering(self._prepared, self.plan, self._report, watch)
         with (
-            closing(prefetch(decoded, self.plan.queue_frames, "decode", self._stop)) as ahead,
+            closing(prefetch(decoded, depth, "decode", self._stop)) as ahead,
             closing(self._stylizer.paint(self._working(ahead, originals))) as painted,
         ):
             for painting in painted:
@@ -127,6 +134,15 @@ class Pipeline:
                     result = self._finished(original, smoothed)
                 yield replace(result, side_packets=original.side_packets)
                 painting.release()
+                if (plan := steering.next_plan()) is not None:
+                    self._replan(plan, depth)
+
+    def _replan(self, plan: Plan, depth: Depth) -> None:
+        """Go on by another plan; the picture stays the same."""
+        depth.shrink(plan.queue_frames)
+        self._stylizer.replan(plan)
+        self.plan = plan
+        trim_heap()
 
     def _count(self, painting: Painting) -> None:
         report, run = self._report, len(painting.portion.tiles)

@@ -35,6 +35,11 @@ class Plan:
     lookahead_frames: int | None = None
     """Frames that the encoder collects before it decides; None: as many as its preset says."""
 
+    def runs_like(self, other: Plan) -> bool:
+        """One network with its threads serves both."""
+        mine = (self.tile_px, self.workers, self.intra_op)
+        return mine == (other.tile_px, other.workers, other.intra_op)
+
     def to_dict(self) -> dict[str, object]:
         """The figures for a report."""
         return {

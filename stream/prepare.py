@@ -16,7 +16,7 @@ from sfumato.models.precision import Choice, pick_precision
 from sfumato.models.probe import network_cost
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.advice import refusal
-from sfumato.stream.budget import find_budget, held_bytes
+from sfumato.stream.budget import find_budget, private_bytes
 from sfumato.stream.errors import BudgetError, StyleError
 from sfumato.stream.frame import VideoInfo
 from sfumato.stream.planner import Forecast, choose, forecasts
@@ -97,7 +97,7 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
         source=info.pixels,
         painted=output.pixels,
         network=cost,
-        held_bytes=held_bytes(),
+        held_bytes=private_bytes(),
         smoothed=strength > 0,
         encoder=output.encoder,
         preset=output.preset,

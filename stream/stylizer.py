@@ -147,14 +147,16 @@ class Stylizer:
         if plan.workers != self._plan.workers:
             self._retired.append(self._workers)
             self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
-        self._crew.close()
         self._drop_patches()
         self._use(plan)
 
     def _use(self, plan: Plan) -> None:
         before = getattr(self, "_plan", None)
         self._plan = plan
-        self._crew = Crew(self._open(plan.tile_px, plan), plan.tile_px, plan.workers)
+        if before is None or not before.runs_like(plan):
+            if before is not None:
+                self._crew.close()
+            self._crew = Crew(self._open(plan.tile_px, plan), plan.tile_px, plan.workers)
         self._repaint = Repaint(plan, self._pool.size_px, self._crew.spec, on=self._reuse)
         self._afresh = before is None or not (before.exact and plan.exact)
 
@@ -187,7 +189,7 @@ class Stylizer:
         try:
             for seen in frames:
                 jobs.append(self._submit(seen))
-                if len(jobs) >= self._plan.frames_in_flight:
+                while len(jobs) >= self._plan.frames_in_flight:
                     yield self._finish(jobs.popleft())
             while jobs:
                 yield self._finish(jobs.popleft())

@@ -14,7 +14,7 @@ from sfumato.stream.advice import refusal
 from sfumato.stream.budget import Budget
 from sfumato.stream.coding import encoder_cost
 from sfumato.stream.memory import predict_memory
-from sfumato.stream.planner import NEAR, choose, forecasts, worth
+from sfumato.stream.planner import NEAR, choose, forecast, forecasts, worth
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.speed import predict_speed
 from sfumato.stream.work import Work
@@ -66,7 +66,8 @@ def test_options_are_kept() -> None:
 
 
 def test_memory_grows_with_what_is_counted() -> None:
-    first = forecasts(work(), SPEC, PaintSettings(), Budget(None, 2))[0]
+    usual = forecasts(work(), SPEC, PaintSettings(), Budget(None, 2))[0]
+    first = forecast(replace(usual.plan, patches=False), work(), Budget(None, 2))
     for change in (
         {"queue_frames": 5},
         {"frames_in_flight": 7},
@@ -74,7 +75,8 @@ def test_memory_grows_with_what_is_counted() -> None:
         {"encoder_threads": 8},
         {"lookahead_frames": 40},
         {"decoder_threads": 3},
-        {"exact": False},
+        {"patches": True},
+        {"exact": False, "overlap_px": 8},
     ):
         more = predict_memory(replace(first.plan, **change), work())  # type: ignore[arg-type]
         assert sum(more.values()) > first.peak_rss_bytes, change

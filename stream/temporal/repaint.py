@@ -36,7 +36,7 @@ class Repaint:
         local = spec.norm == "none"
         self._reach = Reach(plan, size_px, spec.radius_px, local=local)
         self._chooser: PatchChooser | None = None
-        if on and local and plan.exact:
+        if on and local and plan.exact and plan.patches:
             self._chooser = PatchChooser(size_px, spec.radius_px, spec.multiple)
         self.balance = Balance()
 
