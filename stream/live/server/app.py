@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,7 +11,7 @@ from threading import Event
 
 from aiohttp import web
 
-from sfumato.stream.errors import SettingsError, SfumatoError
+from sfumato.stream.errors import SfumatoError
 from sfumato.stream.live.server.guard import Guard, add_headers
 from sfumato.stream.live.server.limits import (
     HANDSHAKE_S,
@@ -24,6 +23,7 @@ from sfumato.stream.live.server.limits import (
     check_length,
 )
 from sfumato.stream.live.server.live import Viewers
+from sfumato.stream.live.server.messages import MessageError, parse_object, parse_strength
 from sfumato.stream.live.server.page import give, read_page
 from sfumato.stream.live.server.settings import ServeSettings
 from sfumato.stream.live.server.thumbs import Thumbs
@@ -95,10 +95,10 @@ class Server:
             return await handler(request)
         except web.HTTPException as exc:
             return _refusal(exc.status, exc.text or exc.reason, close=exc.status >= 400)
-        except (SfumatoError, ValueError) as exc:
+        except SfumatoError as exc:
             return _refusal(400, str(exc))
-        except (ConnectionError, asyncio.CancelledError):
-            raise
+        except ConnectionError:
+            return _refusal(400, "The connection was lost.")
         except Exception:
             log.exception("a request could not be answered")
             return _refusal(500, "Something went wrong here.")
@@ -117,8 +117,8 @@ class Server:
         return give(request, found)
 
     async def _enter(self, request: web.Request) -> web.StreamResponse:
-        said = json.loads(await request.text() or "{}")
-        session = self.guard.enter(said.get("token") if isinstance(said, dict) else None)
+        said = parse_object((await request.read()).decode(errors="replace"))
+        session = self.guard.enter(said.get("token"))
         if session is None:
             raise web.HTTPUnauthorized(text="Open the address that was printed at the start.")
         response = web.json_response({})
@@ -151,10 +151,8 @@ class Server:
         session = self.guard.session(request)
         style = request.query.get("style", self.settings.live.paint.style)
         if style not in self._styles:
-            raise SettingsError("there is no such style")
-        strength = float(request.query.get("strength", "1"))
-        if not 0 <= strength <= 1:
-            raise SettingsError("strength is from 0 to 1")
+            raise MessageError("there is no such style")
+        strength = parse_strength(request.query.get("strength", "1")) or 0.0
         job = await self.jobs.receive(request, session, style, strength)
         return web.json_response(job.to_dict())
 

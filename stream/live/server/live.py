@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import math
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from sfumato.stream.errors import SfumatoError
+from sfumato.stream.live.server.messages import MessageError, parse_object, parse_strength
 from sfumato.stream.live.server.settings import ServeSettings
-from sfumato.stream.live.server.viewer import SignalError, Viewer
+from sfumato.stream.live.server.viewer import Viewer
+
+log = logging.getLogger(__name__)
 
 MOST_MESSAGE_BYTES = 64_000
 HEARTBEAT_S = 10.0
@@ -58,8 +60,11 @@ class Viewers:
             await _end(socket, str(exc))
         except TimeoutError:
             await _end(socket, "Time is up; connect again to go on.")
-        except ConnectionResetError:
-            pass
+        except (ConnectionError, web.HTTPException):
+            raise
+        except Exception:
+            log.exception("a viewer was lost")
+            await _end(socket, "Something went wrong here.")
         finally:
             self._sockets.discard(socket)
         return socket
@@ -76,9 +81,9 @@ class Viewers:
         if offer is None:
             return
         if offer.get("type") != "offer" or not isinstance(offer.get("sdp"), str):
-            raise SignalError("an offer comes first")
+            raise MessageError("an offer comes first")
         style = self._style(offer) or self._settings.live.paint.style
-        strength = _strength(offer)
+        strength = parse_strength(offer.get("strength"))
         viewer = Viewer(self._settings, style, 1.0 if strength is None else strength)
         async with viewer:
             await socket.send_json({"type": "answer", "sdp": await viewer.answer(offer["sdp"])})
@@ -105,14 +110,16 @@ class Viewers:
     async def _hear(self, socket: web.WebSocketResponse, viewer: Viewer) -> None:
         while (message := await _receive(socket)) is not None:
             if message.get("type") != "paint":
-                raise SignalError("only wishes for painting follow an offer")
-            viewer.paint(style=self._style(message), strength=_strength(message))
+                raise MessageError("only wishes for painting follow an offer")
+            viewer.paint(
+                style=self._style(message), strength=parse_strength(message.get("strength"))
+            )
 
     def _style(self, message: dict[str, Any]) -> str | None:
         """A style of the list: a name from outside never becomes a path."""
         style = message.get("style")
         if style is not None and style not in self._styles:
-            raise SignalError("there is no such style")
+            raise MessageError("there is no such style")
         return style
 
 
@@ -123,33 +130,16 @@ async def _tell(socket: web.WebSocketResponse, viewer: Viewer) -> None:
 
 
 async def _receive(socket: web.WebSocketResponse) -> dict[str, Any] | None:
-    """The next message; None when the page has left. Raises :class:`SignalError` for junk."""
+    """The next message; None when the page has left. Raises :class:`MessageError` for junk."""
     message = await socket.receive()
     if message.type is not WSMsgType.TEXT:
         if message.type is WSMsgType.BINARY:
-            raise SignalError("messages are text")
+            raise MessageError("messages are text")
         return None
-    try:
-        said = json.loads(message.data)
-    except (ValueError, RecursionError) as exc:
-        raise SignalError("messages are JSON") from exc
-    if not isinstance(said, dict):
-        raise SignalError("messages are JSON objects")
-    return said
+    return parse_object(message.data)
 
 
 async def _end(socket: web.WebSocketResponse, reason: str) -> None:
     with contextlib.suppress(ConnectionError):
         await socket.send_json({"type": "error", "reason": reason})
         await socket.close(code=WSCloseCode.POLICY_VIOLATION)
-
-
-def _strength(message: dict[str, Any]) -> float | None:
-    strength = message.get("strength")
-    if strength is None:
-        return None
-    if isinstance(strength, bool) or not isinstance(strength, int | float):
-        raise SignalError("strength is a number")
-    if not math.isfinite(strength) or not 0 <= strength <= 1:
-        raise SignalError("strength is from 0 to 1")
-    return float(strength)

@@ -60,6 +60,16 @@ class Job:
         return {"id": self.key, "state": self.state, "reason": self.reason, "kind": kind,
                 **self.progress}  # fmt: skip
 
+    def end(self, said: dict[str, Any]) -> None:
+        """Take in the worker's last word: ``done`` with figures, or ``failed`` with a reason."""
+        self.ended_s = time.monotonic()
+        if "failed" in said:
+            self.state, self.reason = "failed", said["failed"]
+            return
+        figures = said["done"]
+        self.state, self.result = "done", self.folder / figures.pop("file")
+        self.progress = {**figures, "of": figures["frames"]}
+
 
 class Jobs:
     """All files on their way. An asynchronous context manager: leaving ends and removes all."""
@@ -141,43 +151,38 @@ class Jobs:
             "strength": strength,
             "longest_s": self._settings.max_clip_s,
         }
+        end: dict[str, Any] = {"failed": "This file cannot be painted: it is damaged."}
         try:
             async with asyncio.timeout(self._settings.max_job_s):
-                await self._watch(job, wish)
+                end = await self._watch(job, wish) or end
         except TimeoutError:
-            job.state, job.reason = "failed", "Painting took too long and was stopped."
+            end = {"failed": "Painting took too long and was stopped."}
         finally:
-            job.ended_s = time.monotonic()
             (job.folder / "source").unlink(missing_ok=True)
+            job.end(end)
 
-    async def _watch(self, job: Job, wish: dict[str, Any]) -> None:
+    async def _watch(self, job: Job, wish: dict[str, Any]) -> dict[str, Any] | None:
+        """The worker's last word; None where it died without one."""
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", f"{__package__}.worker",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL, cwd=job.folder,
         )  # fmt: skip
         assert process.stdin is not None and process.stdout is not None
+        last = None
         try:
             process.stdin.write(json.dumps(wish).encode())
             process.stdin.close()
             async for line in process.stdout:
-                self._take_in(job, json.loads(line))
+                said = json.loads(line)
+                if "frames" in said:
+                    job.progress = said
+                else:
+                    last = said
             await process.wait()
         finally:
             await _end(process)
-        if job.state == "painting":
-            job.state, job.reason = "failed", "This file cannot be painted: it is damaged."
-
-    def _take_in(self, job: Job, said: dict[str, Any]) -> None:
-        if "failed" in said:
-            job.state, job.reason = "failed", said["failed"]
-        elif "done" in said:
-            done = said["done"]
-            job.result = job.folder / done.pop("file")
-            job.progress = {**done, "of": done["frames"]}
-            job.state = "done"
-        else:
-            job.progress = said
+        return last
 
     def find(self, key: str, session: Session) -> Job:
         """A job of this session. Raises 404 for any other."""

@@ -11,7 +11,6 @@ from typing import Any, Self
 
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
-from sfumato.stream.errors import SfumatoError
 from sfumato.stream.live.painter import LivePainter
 from sfumato.stream.live.server.bounds import (
     EncodedFrames,
@@ -21,6 +20,7 @@ from sfumato.stream.live.server.bounds import (
     use_encoder,
 )
 from sfumato.stream.live.server.encode import LiveEncoder, sent_codec
+from sfumato.stream.live.server.messages import MessageError
 from sfumato.stream.live.server.settings import ServeSettings
 from sfumato.stream.live.server.tracks import PaintedTrack, feed
 from sfumato.stream.live.settings import LiveSettings
@@ -31,10 +31,6 @@ MOST_CANDIDATES = 40
 
 ANSWER_S = 10.0
 """How long making an answer may take."""
-
-
-class SignalError(SfumatoError):
-    """What a viewer sent makes no sense."""
 
 
 @dataclass(slots=True)
@@ -76,10 +72,10 @@ class Viewer:
     async def answer(self, offer_sdp: str) -> str:
         """The SDP that answers an offer with one video in both directions.
 
-        Raises :class:`SignalError`.
+        Raises :class:`MessageError`.
         """
         if self._way is not None:
-            raise SignalError("one offer for each connection")
+            raise MessageError("one offer for each connection")
         check_offer(offer_sdp)
         connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         try:
@@ -87,10 +83,10 @@ class Viewer:
                 return await self._connect(connection, offer_sdp)
         except TimeoutError:
             await connection.close()
-            raise SignalError("the connection could not be prepared in time") from None
+            raise MessageError("the connection could not be prepared in time") from None
         except Exception as exc:
             await connection.close()
-            raise SignalError("this offer cannot be answered") from exc
+            raise MessageError("this offer cannot be answered") from exc
 
     async def _connect(self, connection: RTCPeerConnection, offer_sdp: str) -> str:
         track = PaintedTrack(self._painter)
@@ -156,10 +152,10 @@ class Viewer:
 
 
 def check_offer(sdp: str) -> None:
-    """Raise :class:`SignalError` for what is no offer of one video."""
+    """Raise :class:`MessageError` for what is no offer of one video."""
     if len(sdp) > MOST_SDP_CHARACTERS:
-        raise SignalError("the offer is too long")
+        raise MessageError("the offer is too long")
     if len(re.findall(r"^m=", sdp, re.MULTILINE)) != 1 or "m=video" not in sdp:
-        raise SignalError("the offer should hold one video and nothing else")
+        raise MessageError("the offer should hold one video and nothing else")
     if sdp.count("a=candidate:") > MOST_CANDIDATES:
-        raise SignalError("the offer names too many addresses")
+        raise MessageError("the offer names too many addresses")

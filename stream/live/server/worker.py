@@ -53,10 +53,10 @@ def take_second_place() -> None:
 
 def paint_file(wish: Mapping[str, Any]) -> dict[str, Any]:
     """Paint ``wish["source"]`` and say where the result is and what to know about it."""
-    from sfumato.stream.api import stylize
+    still = check_file(wish["source"], wish["longest_s"])
+    from sfumato.stream.api import stylize  # takes longer to import than to see that all is junk
     from sfumato.stream.report import Progress
 
-    still = check_file(wish["source"], wish["longest_s"])
     target = Path(wish["folder"]) / ("painted.png" if still else "painted.mp4")
     said_s = 0.0
 

@@ -1,0 +1,236 @@
+"""Queues that stay short, an encoder that follows the network, and aiortc still being as it was."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from threading import Event
+
+import numpy as np
+import pytest
+from aiortc import RTCPeerConnection
+from aiortc.codecs import get_decoder
+from aiortc.codecs.h264 import h264_depayload
+from aiortc.codecs.vpx import vp8_depayload
+from aiortc.jitterbuffer import JitterFrame
+from aiortc.mediastreams import MediaStreamError, VideoStreamTrack
+from aiortc.rtcrtpparameters import RTCRtpCodecParameters
+from aiortc.rtcrtpreceiver import RemoteStreamTrack
+from av.video.frame import VideoFrame
+
+from sfumato.stream.live.painter import LivePainter
+from sfumato.stream.live.server.bounds import (
+    MOST_ENCODED,
+    EncodedFrames,
+    NewestFrame,
+    bound_receiver,
+    use_encoder,
+)
+from sfumato.stream.live.server.encode import (
+    LEAST_BPS,
+    MOST_BPS,
+    SCALES,
+    LiveEncoder,
+    scale_for,
+    sent_codec,
+)
+from sfumato.stream.live.server.messages import MessageError
+from sfumato.stream.live.server.tracks import PaintedTrack, feed
+from sfumato.stream.live.server.viewer import check_offer
+from tests.serving import IDENTITY, gone, run
+
+SIZE_PX = (320, 192)
+
+
+def picture(number: int, size_px: tuple[int, int] = SIZE_PX) -> VideoFrame:
+    rows, columns = np.mgrid[: size_px[1], : size_px[0]]
+    luma = 60 + 40 * np.sin((columns + 3 * number) / 17) + 40 * np.cos(rows / 11)
+    rgb = np.stack([luma, luma * 0.8, 200 - luma], -1).astype(np.uint8)
+    frame = VideoFrame.from_ndarray(rgb, "rgb24").reformat(format="yuv420p")
+    frame.pts = 3000 * number
+    return frame
+
+
+def test_newest_frame_replaces_older_ones_and_the_end_stays() -> None:
+    async def test() -> None:
+        queue = NewestFrame()
+        for number in range(100):
+            await queue.put(number)
+        assert queue.qsize() == 1 and queue.dropped == 99
+        assert await queue.get() == 99
+        await queue.put(None)
+        await queue.put(100)
+        assert await queue.get() is None and queue.empty()
+
+    run(test)
+
+
+def test_encoded_frames_do_not_pile_up_and_a_whole_picture_is_asked_for() -> None:
+    asked = Event()
+    queue = EncodedFrames(asked)
+    for number in range(MOST_ENCODED):
+        queue.put(number)
+    assert not asked.is_set() and queue.dropped == 0
+    for number in range(1000):
+        queue.put(number)
+        assert queue.qsize() <= MOST_ENCODED
+    assert asked.is_set() and queue.dropped == 1000
+    for _ in range(MOST_ENCODED):
+        queue.put(None)
+    assert queue.get() is not None or queue.get() is None  # the end mark gets in, full or not
+
+
+def test_aiortc_still_has_what_is_replaced() -> None:
+    async def test() -> None:
+        connection = RTCPeerConnection()
+        transceiver = connection.addTransceiver("video")
+        transceiver.receiver._track = RemoteStreamTrack("video")
+        encoded, newest = bound_receiver(transceiver.receiver)
+        assert vars(transceiver.receiver)["_RTCRtpReceiver__decoder_queue"] is encoded
+        assert vars(transceiver.receiver.track)["_queue"] is newest
+        encoder = LiveEncoder("H264")
+        use_encoder(transceiver.sender, encoder)
+        assert vars(transceiver.sender)["_RTCRtpSender__encoder"] is encoder
+        await connection.close()
+
+    run(test)
+
+
+def test_another_aiortc_is_refused_in_words() -> None:
+    with pytest.raises(RuntimeError, match="install the release"):
+        use_encoder(object(), LiveEncoder("VP8"))  # type: ignore[arg-type]
+
+
+def decoded(encoder: LiveEncoder, codec: str, frames: list[VideoFrame]) -> list[VideoFrame]:
+    """What a receiver makes of the payloads."""
+    depayload = h264_depayload if codec == "H264" else vp8_depayload
+    decoder = get_decoder(RTCRtpCodecParameters(f"video/{codec}", 90000, payloadType=97))
+    result: list[VideoFrame] = []
+    for frame in frames:
+        payloads, timestamp = encoder.encode(frame)
+        assert max(map(len, payloads)) <= 1300
+        data = b"".join(map(depayload, payloads))
+        found = decoder.decode(JitterFrame(data, timestamp))
+        result += [one for one in found if isinstance(one, VideoFrame)]
+    return result
+
+
+@pytest.mark.parametrize("codec", ["H264", "VP8"])
+def test_encoder_loses_little_and_no_frame_waits_in_it(codec: str) -> None:
+    frames = [picture(number) for number in range(6)]
+    out = decoded(LiveEncoder(codec), codec, frames)
+    assert [frame.pts for frame in out] == [frame.pts for frame in frames]
+    for before, after in zip(frames, out, strict=True):
+        error = before.to_ndarray().astype(float) - after.to_ndarray()
+        assert np.abs(error).mean() < 3
+
+
+def test_encoder_follows_the_network_down_and_up() -> None:
+    encoder = LiveEncoder("H264")
+    big = (1280, 720)
+    encoder.encode(picture(0, big))
+    assert encoder.sent_scale == 1
+    encoder.target_bitrate = 1
+    assert encoder.target_bitrate == LEAST_BPS
+    small = decoded(encoder, "H264", [picture(1, big)])
+    assert encoder.sent_scale < 0.5 and small[0].width == round(1280 * encoder.sent_scale)
+    encoder.target_bitrate = 10**12
+    assert encoder.target_bitrate == MOST_BPS
+    assert decoded(encoder, "H264", [picture(2, big)])[0].width == 1280
+
+
+def test_a_wish_for_a_whole_picture_is_granted() -> None:
+    encoder = LiveEncoder("H264")
+    still = picture(0)
+
+    def size_bytes(number: int, whole: bool) -> int:
+        still.pts = 3000 * number
+        return sum(map(len, encoder.encode(still, force_keyframe=whole)[0]))
+
+    last = [size_bytes(number, False) for number in range(8)][-1]
+    assert size_bytes(8, True) > 5 * last
+
+
+@pytest.mark.parametrize("kbps", range(100, 3000, 100))
+def test_size_of_sent_pictures_does_not_swing(kbps: int) -> None:
+    pixels = 1280 * 720
+    scale = 1.0
+    for _ in range(3):
+        scale = scale_for(1000 * kbps, pixels, scale)
+    assert scale in SCALES
+    assert scale_for(1000 * kbps * 105 // 100, pixels, scale) == scale or kbps > 300
+    assert scale_for(1000 * kbps, pixels, scale_for(1000 * kbps * 9 // 10, pixels, scale)) <= scale
+
+
+@pytest.mark.parametrize(
+    ("codec", "line"), [("H264", "a=rtpmap:102 H264/90000"), ("VP8", "a=rtpmap:102 VP8/90000")]
+)
+def test_sent_codec_is_the_first_of_the_answer(codec: str, line: str) -> None:
+    sdp = f"v=0\r\nm=video 9 UDP/TLS/RTP/SAVPF 102 97\r\na=rtpmap:97 VP8/90000\r\n{line}\r\n"
+    assert sent_codec(sdp) == codec
+
+
+def test_sent_codec_must_be_known() -> None:
+    with pytest.raises(ValueError, match="no codec of H264, VP8"):
+        sent_codec("m=video 9 UDP/TLS/RTP/SAVPF 97\r\na=rtpmap:97 AV1/90000\r\n")
+
+
+@pytest.mark.parametrize(
+    "sdp",
+    [
+        "",
+        "v=0",
+        "m=audio 9 x 0\r\n",
+        "m=video 9 x 0\r\nm=video 9 x 0\r\n",
+        "m=video 9 x 0\r\n" + "a=candidate:1\r\n" * 41,
+        "m=video 9 x 0\r\n" + "x" * 40_000,
+    ],
+)
+def test_offers_of_anything_but_one_video_are_refused(sdp: str) -> None:
+    with pytest.raises(MessageError):
+        check_offer(sdp)
+
+
+class Flood(VideoStreamTrack):
+    """Frames as fast as they are taken, a number of them."""
+
+    def __init__(self, frames: int) -> None:
+        super().__init__()
+        self.left = frames
+        self._frame = picture(0)
+
+    async def recv(self) -> VideoFrame:
+        await asyncio.sleep(0)
+        if self.left == 0:
+            raise MediaStreamError
+        self.left -= 1
+        return self._frame
+
+
+def test_feeding_never_waits_for_the_painter() -> None:
+    async def test() -> None:
+        with LivePainter(IDENTITY) as painter:
+            await feed(Flood(2000), painter)
+            await gone(lambda: sum(painter.stats().dropped.values()) > 1900)
+
+    run(test)
+
+
+def test_painted_track_gives_the_newest_and_ends_its_thread() -> None:
+    async def test() -> None:
+        with LivePainter(IDENTITY) as painter:
+            track = PaintedTrack(painter)
+            feeding = asyncio.create_task(feed(Flood(10**9), painter))
+            first, second = await track.recv(), await track.recv()
+            assert first.pts is not None and second.pts is not None and second.pts > first.pts
+            assert (first.width, first.height) == SIZE_PX
+            await asyncio.sleep(0)
+            feeding.cancel()
+            await asyncio.gather(feeding, return_exceptions=True)
+            started_s = time.monotonic()
+            await track.close()
+            assert time.monotonic() - started_s < 5
+            with pytest.raises(MediaStreamError):
+                await track.recv()
+
+    run(test)

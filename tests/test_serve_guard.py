@@ -1,0 +1,308 @@
+"""Who may come in, from where, with how much."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import stat
+import sys
+from pathlib import Path
+
+import aiohttp
+import pytest
+from click.testing import CliRunner
+
+from sfumato.stream.cli import cli
+from sfumato.stream.errors import SettingsError, SfumatoError
+from sfumato.stream.live.server import page
+from sfumato.stream.live.server.app import serving
+from sfumato.stream.live.server.settings import ServeSettings
+from tests.serving import Client, client, gone, run
+
+EVERYWHERE = "0.0.0.0"
+
+
+async def status(there: Client, path: str, **headers: str) -> int:
+    async with there.http.get(there.base + path, headers=headers) as answer:
+        return int(answer.status)
+
+
+def test_page_is_given_with_headers_that_protect_it() -> None:
+    async def test() -> None:
+        async with client() as there, there.get("/") as answer:
+            assert answer.status == 200
+            policy = answer.headers["Content-Security-Policy"]
+            assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy and "*" not in policy
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert answer.headers["Referrer-Policy"] == "no-referrer"
+            assert answer.headers["Server"] == "Sfumato"
+
+    run(test)
+
+
+def test_page_needs_nothing_from_elsewhere_and_nothing_inline() -> None:
+    folder = Path(page.__file__).parent / "page"
+    assert {path.name for path in folder.iterdir()} == set(page.TYPES)
+    for path in folder.iterdir():
+        text = path.read_text()
+        addresses = re.findall(r"https?://[^\s\"')]+", text)
+        assert set(addresses) <= {"http://www.w3.org/2000/svg"}, path
+    markup = (folder / "index.html").read_text()
+    assert not re.search(r"<script(?![^>]*src=)|<style| style=| on\w+=", markup)
+
+
+def test_files_of_the_page_are_the_only_paths() -> None:
+    async def test() -> None:
+        async with client() as there:
+            for path in ("/../pyproject.toml", "/%2e%2e/app.py", "/app.py", "/page/app.js"):
+                assert await status(there, path) == 404
+            assert await status(there, "/thumbs/..%2f..%2fguard.py") == 404
+            assert await status(there, "/thumbs/9.jpg") == 404
+
+    run(test)
+
+
+def test_page_that_is_known_is_not_sent_again() -> None:
+    async def test() -> None:
+        async with client() as there:
+            async with there.get("/style.css") as answer:
+                tag = answer.headers["ETag"]
+            assert await status(there, "/style.css", **{"If-None-Match": tag}) == 304
+
+    run(test)
+
+
+def test_foreign_host_is_refused() -> None:
+    async def test() -> None:
+        async with client() as there:
+            assert await status(there, "/", Host="rebound.example") == 421
+            assert await status(there, "/", Host="localhost") == 200
+            assert await status(there, "/", Host="192.0.2.7:80") == 421, "we listen here only"
+
+    run(test)
+
+
+def test_foreign_or_missing_origin_is_refused() -> None:
+    async def test() -> None:
+        async with client() as there:
+            url = f"{there.base}/api/enter"
+            strange: tuple[dict[str, str], ...] = (
+                {"Origin": "http://elsewhere.example"},
+                {"Origin": "null"},
+                {},
+            )
+            for headers in strange:
+                async with there.http.post(url, json={}, headers=headers) as answer:
+                    assert answer.status == 403
+                with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                    await there.http.ws_connect(f"{there.base}/api/live", headers=headers)
+                assert refused.value.status == 403
+
+    run(test)
+
+
+@pytest.mark.parametrize("token", [None, "", "x" * 22, "é", 5, ["a"]])
+def test_wrong_token_does_not_come_in(token: object) -> None:
+    async def test() -> None:
+        async with client(host=EVERYWHERE) as there:
+            async with there.post("/api/enter", json={"token": token}) as answer:
+                assert answer.status == 401
+                assert "Set-Cookie" not in answer.headers
+            async with there.post("/api/jobs", data=b"x") as answer:
+                assert answer.status == 401
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await there.live()
+            assert refused.value.status == 401
+
+    run(test)
+
+
+def test_right_token_gives_a_cookie_that_scripts_and_other_sites_cannot_use() -> None:
+    async def test() -> None:
+        async with client(host=EVERYWHERE) as there:
+            assert there.token and len(there.token) >= 22
+            async with there.post("/api/enter", json={"token": there.token}) as answer:
+                cookie = answer.headers["Set-Cookie"]
+                assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+                assert there.token not in cookie
+            async with there.get("/api/state") as answer:
+                assert (await answer.json())["entered"]
+
+    run(test)
+
+
+def test_this_machine_alone_needs_no_token() -> None:
+    async def test() -> None:
+        async with client() as there:
+            assert there.token is None
+            await there.enter()
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"[1]", b"\xff\xfe", b'{"token": ' + b"[" * 20_000, b"null", b'"a"']
+)
+def test_junk_instead_of_json_is_a_short_answer(body: bytes) -> None:
+    async def test() -> None:
+        async with (
+            client(host=EVERYWHERE) as there,
+            there.post("/api/enter", data=body) as answer,
+        ):
+            assert answer.status in (400, 401)
+            assert "Traceback" not in await answer.text()
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", ["/api/jobs", "/api/enter", "/nowhere"])
+def test_a_gigabyte_is_refused_before_it_is_read(path: str) -> None:
+    async def test() -> None:
+        async with client() as there:
+            host = there.base.removeprefix("http://")
+            reader, writer = await asyncio.open_connection(*host.split(":"))
+            head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {there.base}\r\n"
+            writer.write(f"{head}Content-Length: 1000000000\r\n\r\n".encode())
+            answer = await reader.readline()
+            assert b" 413 " in answer
+            assert await reader.read() != b""  # to its end: the connection is closed
+            writer.close()
+            await writer.wait_closed()
+
+    run(test, 20)
+
+
+def test_a_body_without_an_end_is_cut_off() -> None:
+    async def test() -> None:
+        async with client() as there:
+            host = there.base.removeprefix("http://")
+            reader, writer = await asyncio.open_connection(*host.split(":"))
+            writer.write(
+                f"POST /api/enter HTTP/1.1\r\nHost: {host}\r\nOrigin: {there.base}\r\n"
+                "Transfer-Encoding: chunked\r\n\r\n".encode()
+            )
+            for _ in range(8):
+                writer.write(b"4000\r\n" + b"x" * 0x4000 + b"\r\n")
+            assert b" 413 " in await reader.readline()
+            writer.close()
+            await asyncio.gather(writer.wait_closed(), return_exceptions=True)
+
+    run(test, 20)
+
+
+def test_fifty_connections_are_fewer_and_the_page_still_answers() -> None:
+    async def test() -> None:
+        async with client(max_connections=20) as there:
+            host, port = there.base.removeprefix("http://").split(":")
+            opened = [await asyncio.open_connection(host, port) for _ in range(50)]
+            ended = [asyncio.create_task(reader.read(1)) for reader, _ in opened]
+            await gone(lambda: sum(task.done() for task in ended) == 30)
+            for _, writer in opened:
+                writer.close()
+            await asyncio.gather(*ended, return_exceptions=True)
+            assert await status(there, "/") == 200
+
+    run(test, 30)
+
+
+def test_sessions_are_few_and_end() -> None:
+    from sfumato.stream.live.server.guard import MOST_SESSIONS, Guard
+
+    guard = Guard(ServeSettings())
+    for _ in range(MOST_SESSIONS + 10):
+        assert guard.enter(None)
+    assert len(guard._sessions) == MOST_SESSIONS
+
+
+def test_token_is_compared_as_a_whole() -> None:
+    from sfumato.stream.live.server.guard import Guard
+
+    guard = Guard(ServeSettings(host=EVERYWHERE))
+    assert guard.token is not None
+    assert guard.enter(guard.token[:-1]) is None
+    assert guard.enter(guard.token + " ") is None
+    assert guard.enter(guard.token) is not None
+
+
+def test_settings_that_make_no_sense_name_the_option() -> None:
+    for settings, option in (
+        ({"port": 70_000}, "--port 70000"),
+        ({"max_viewers": 0}, "--max-viewers 0"),
+        ({"max_upload_bytes": 5}, "--max-upload"),
+        ({"cert": Path("a.pem")}, "--cert and --key"),
+    ):
+        with pytest.raises(SettingsError, match=option):
+            ServeSettings(**settings)
+
+
+def test_port_in_use_is_one_line() -> None:
+    async def test() -> None:
+        async with client() as there:
+            settings = ServeSettings(port=there.server.guard.port)
+            with pytest.raises(SfumatoError, match=f"--port {settings.port}: cannot listen"):
+                async with serving(settings, ["toon"]):
+                    pass
+
+    run(test)
+
+
+def test_https_signs_a_certificate_on_the_spot_and_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    prints = []
+
+    async def test() -> None:
+        for _ in range(2):
+            async with serving(ServeSettings(port=0, tls=True), ["toon"]) as running:
+                address = running.address
+                assert address.url.startswith("https://127.0.0.1:")
+                assert address.fingerprint is not None
+                prints.append(address.fingerprint)
+                digest = bytes.fromhex(address.fingerprint.replace(":", ""))
+                async with (
+                    aiohttp.ClientSession() as http,
+                    http.get(address.url, ssl=aiohttp.Fingerprint(digest)) as answer,
+                ):
+                    assert answer.status == 200
+                    assert "wss://127.0.0.1" in answer.headers["Content-Security-Policy"]
+
+    run(test)
+    assert prints[0] == prints[1]
+    key = tmp_path / "sfumato" / "serve" / "key.pem"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+
+
+def test_files_that_are_no_certificate_are_one_line(tmp_path: Path) -> None:
+    junk = tmp_path / "junk.pem"
+    junk.write_text("not a certificate")
+
+    async def test() -> None:
+        with pytest.raises(SettingsError, match=r"junk\.pem: no certificate"):
+            async with serving(ServeSettings(port=0, cert=junk, key=junk), ["toon"]):
+                pass
+
+    run(test)
+
+
+def test_missing_extra_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = sys.modules["sfumato.stream.cli.serve"]
+    monkeypatch.setattr(command, "NEEDED", ("aiohttp", "no_such_module_here"))
+    result = CliRunner().invoke(cli, ["serve"])
+    assert result.exit_code == 1
+    assert "pip install 'sfumato[serve]'" in result.output
+
+
+def test_state_tells_what_the_page_needs() -> None:
+    async def test() -> None:
+        async with client() as there, there.get("/api/state") as answer:
+            state = json.loads(await answer.text())
+            assert [style["style"] for style in state["styles"]] == ["identity", "toon-fast"]
+            assert state["styles"][1]["name"] == "Toon fast"
+            async with there.get(state["styles"][1]["thumb"]) as picture:
+                assert picture.content_type == "image/jpeg"
+                assert len(await picture.read()) > 2000
+
+    run(test)
