@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar, cast
 
-from numba import njit
+import platformdirs
+from numba import config, njit
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -32,3 +34,12 @@ def helper(function: F) -> F:
     return compiler(
         function, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
     )
+
+
+def compiled() -> bool:
+    """Whether kernels lie ready in the cache, so that they need only be loaded."""
+    folders = [Path(config.CACHE_DIR)] if config.CACHE_DIR else [Path(__file__).parent]
+    folders.append(
+        platformdirs.user_cache_path("numba", appauthor=False)
+    )  # Numba's own second choice
+    return any(any(folder.rglob("gather.*.nbi")) for folder in folders)

@@ -20,7 +20,9 @@ class EncoderCost:
     bytes_per_lookahead: float = 0.0
     """What each frame of lookahead adds, beyond those that become B-frames."""
     bytes_per_thread: float = 0.0
-    """What each thread but the first adds."""
+    """What each thread but the first adds…"""
+    bytes_per_thread_bframe: float = 0.0
+    """…and once more for each B-frame."""
     bytes_beside: float = 0.0
     """What a lookahead in a thread of its own adds: with several threads and the preset's own
     lookahead."""
@@ -43,17 +45,18 @@ class EncoderCost:
             + self.more_bytes.get(preset, self.more_bytes.get("", 0.0))
             + self.bytes_per_bframe * bframes
             + self.bytes_per_lookahead * (frames - bframes)
-            + self.bytes_per_thread * (threads - 1)
+            + (self.bytes_per_thread + self.bytes_per_thread_bframe * bframes) * (threads - 1)
             + beside
         )
 
 
 ENCODER_COSTS: dict[str, EncoderCost] = {
     "libx264": EncoderCost(
-        bytes_per_px=20,
-        bytes_per_bframe=9.2,
+        bytes_per_px=20.4,
+        bytes_per_bframe=8.9,
         bytes_per_lookahead=3.2,
-        bytes_per_thread=10,
+        bytes_per_thread=6,
+        bytes_per_thread_bframe=1.3,
         bytes_beside=13,
         lookahead={"ultrafast": 0, "superfast": 3, "veryfast": 10, "faster": 20, "fast": 30,
                    "medium": 40, "slow": 50, "": 60},

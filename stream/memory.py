@@ -13,6 +13,9 @@ that the first picture took."""
 KERNELS_BYTES = 26 << 20
 """Compiled kernels and what loads them."""
 
+COLD_BYTES = 80 << 20
+"""What compiling the kernels takes on top, the first time ever."""
+
 CODE_BYTES = 33 << 20
 """Pages of libraries that are in use while frames flow."""
 
@@ -32,7 +35,7 @@ def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
     That is while frames flow, unless so little flows that loading the kernels takes more: then the
     difference is the part ``startup``.
     """
-    program = work.held_bytes + KERNELS_BYTES
+    program = work.held_bytes + work.cold_bytes + KERNELS_BYTES
     parts = {
         "program": program + CODE_BYTES,
         "network": _network(plan, work),
@@ -42,16 +45,16 @@ def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
         "smoothing": _smoothing(work),
         "encoder": _encoder(plan, work),
     }
-    loading = program + STARTUP_CODE_BYTES + work.cold_bytes + parts["network"]
+    loading = program + STARTUP_CODE_BYTES + parts["network"]
     parts["startup"] = max(0, loading - sum(parts.values()))
     return {name: round(size) for name, size in parts.items() if size}
 
 
 def _patches(plan: Plan, work: Work) -> float:
-    """A second network, of tiles about half as large."""
+    """A second network, at its largest."""
     if not plan.patches or not plan.exact:
         return 0
-    return _network(plan, work) / 2
+    return work.network.fixed_bytes + plan.workers * plan.patch_px * work.network.bytes_per_px
 
 
 def _network(plan: Plan, work: Work) -> float:

@@ -35,6 +35,11 @@ class Plan:
     lookahead_frames: int | None = None
     """Frames that the encoder collects before it decides; None: as many as its preset says."""
 
+    @property
+    def patch_px(self) -> int:
+        """Pixels of the largest patch."""
+        return self.tile_px[0] * self.tile_px[1] // 2
+
     def runs_like(self, other: Plan) -> bool:
         """One network with its threads serves both."""
         mine = (self.tile_px, self.workers, self.intra_op)

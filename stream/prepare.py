@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.kernels._jit import compiled
 from sfumato.kernels.formats import PixelFormat
 from sfumato.models.catalog import find_style
 from sfumato.models.errors import ModelError
@@ -19,6 +20,7 @@ from sfumato.stream.advice import refusal
 from sfumato.stream.budget import find_budget, private_bytes
 from sfumato.stream.errors import BudgetError, StyleError
 from sfumato.stream.frame import VideoInfo
+from sfumato.stream.memory import COLD_BYTES
 from sfumato.stream.planner import Forecast, choose, forecasts
 from sfumato.stream.settings import FileSettings, PaintSettings
 from sfumato.stream.tuner import Tunings, pays
@@ -98,6 +100,7 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
         painted=output.pixels,
         network=cost,
         held_bytes=private_bytes(),
+        cold_bytes=0 if compiled() else COLD_BYTES,
         smoothed=strength > 0,
         encoder=output.encoder,
         preset=output.preset,

@@ -22,7 +22,7 @@ class Work:
     held_bytes: int
     """Resident memory of this process before the job's own parts: programs, libraries, models."""
     cold_bytes: int = 0
-    """What has to be compiled before the first frame takes on top."""
+    """What compiling takes on top, where kernels were never compiled."""
     smoothed: bool = True
     encoder: str | None = None
     """FFmpeg's name; None where nothing is encoded."""

@@ -112,10 +112,10 @@ def advice(job: Work, asked: PaintSettings, limit: int) -> str:
 
 
 def test_a_refusal_says_what_is_needed_and_what_would_fit() -> None:
-    job = work()
+    job = work((1920, 1080))
     needs = choose(forecasts(job, SPEC, PaintSettings(), Budget(1, 2))).peak_rss_bytes
     line = advice(job, PaintSettings(), needs - 2 * MIB)
-    assert "\n" not in line and "too little for 1280x720" in line
+    assert "\n" not in line and "too little for 1920x1080" in line
     assert f"needs {needs / MIB:.0f} MiB" in line and "try --preset ultrafast" in line
 
 

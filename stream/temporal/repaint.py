@@ -37,7 +37,7 @@ class Repaint:
         self._reach = Reach(plan, size_px, spec.radius_px, local=local)
         self._chooser: PatchChooser | None = None
         if on and local and plan.exact and plan.patches:
-            self._chooser = PatchChooser(size_px, spec.radius_px, spec.multiple)
+            self._chooser = PatchChooser(size_px, spec.radius_px, spec.multiple, plan.patch_px)
         self.balance = Balance()
 
     def whole(self, seen: Seen) -> Portion:

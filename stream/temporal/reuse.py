@@ -190,8 +190,12 @@ class PatchChooser:
     EVERY = 48
     """Frames between two looks, once it has looked."""
 
-    def __init__(self, size_px: tuple[int, int], radius_px: int, multiple: int) -> None:
+    def __init__(
+        self, size_px: tuple[int, int], radius_px: int, multiple: int, most_px: int
+    ) -> None:
+        """``most_px``: pixels of the largest patch, which bounds what its network takes."""
         self._size_px, self._radius_px, self._multiple = size_px, radius_px, multiple
+        self._most_px = most_px
         self._recent: deque[tuple[Mask, int]] = deque(maxlen=self.FRAMES)
         self._frames = 0
         self._next = self.FRAMES
@@ -234,7 +238,9 @@ class PatchChooser:
                 for parts in (1, 2, 3):
                     size = extent_px // parts + 2 * self._radius_px + 2 * self._multiple
                     sizes.add(max(LEAST_PATCH_PX, align_up(size, TILE_PX)))
-        yield from product(sorted(widths), sorted(heights))
+        for width, height in product(sorted(widths), sorted(heights)):
+            if width * height <= self._most_px:
+                yield width, height
 
 
 def cheaper_px(patches: Patches, fresh: Mask, plan_px: int) -> int:
