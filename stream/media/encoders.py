@@ -31,6 +31,9 @@ PRESETS = (
 
 DEFAULT_PRESET = "veryfast"
 
+MOST_BFRAMES = 3
+"""B-frames in a row where lookahead is bounded: what x264's fast presets have."""
+
 DEFAULT_CODECS = {".webm": "libvpx-vp9", ".gif": "gif", ".ogv": "libvpx", ".mpg": "mpeg2video"}
 """By file name; everything else gets H.264."""
 
@@ -81,15 +84,38 @@ class Encoder:
     """The format is full range by convention (JPEG), in BT.601."""
     even_sizes: bool = False
     """Subsampled planes need an even width (and height)."""
+    held: dict[str, str] = field(default_factory=dict)
+    """Options that bound the frames held back to ``{frames}``: ``{bframes}`` B-frames in a row, or
+    ``{fewer}`` where they have to be fewer than that."""
 
 
 ENCODERS: dict[str, Encoder] = {
-    "libx264": Encoder(crf=18, speeds=PRESETS, even_sizes=True),
+    "libx264": Encoder(
+        crf=18,
+        speeds=PRESETS,
+        even_sizes=True,
+        # Spreading bits over time (mbtree) by so short a look ahead costs more than a decibel.
+        held={
+            "bf": "{bframes}",
+            "rc-lookahead": "{frames}",
+            "x264-params": "sync-lookahead=0:mbtree=0",
+        },
+    ),
     "libx265": Encoder(
-        crf=20, speeds=PRESETS, options={"x265-params": "log-level=error"}, even_sizes=True
+        crf=20,
+        speeds=PRESETS,
+        options={"x265-params": "log-level=error"},
+        even_sizes=True,
+        held={
+            "x265-params": "log-level=error:frame-threads=1:cutree=0:bframes={fewer}"
+            ":rc-lookahead={frames}"
+        },
     ),
     "libsvtav1": Encoder(
-        crf=28, best_crf=63, speeds=("10", "9", "8", "7", "6", "5", "4", "3", "2")
+        crf=28,
+        best_crf=63,
+        speeds=("10", "9", "8", "7", "6", "5", "4", "3", "2"),
+        held={"svtav1-params": "pred-struct=1:lookahead={frames}"},  # low delay
     ),
     "libvpx-vp9": Encoder(
         crf=24,
@@ -97,6 +123,7 @@ ENCODERS: dict[str, Encoder] = {
         speeds=("8", "7", "6", "5", "4", "3", "2", "1", "0"),
         speed_option="cpu-used",
         options={"row-mt": "1", "deadline": "realtime"},
+        held={"lag-in-frames": "{frames}"},
     ),
     "libvpx": Encoder(options={"deadline": "realtime", "b": "4M"}),
     "mpeg4": Encoder(crf=18, scale="qscale"),
@@ -124,8 +151,14 @@ class Choice:
     warnings: tuple[str, ...] = ()
 
 
-def choose_encoder(target: Path, codec: str | None, crf: int | None, preset: str | None) -> Choice:
-    """The encoder for a target and the options that quality and speed mean to it.
+def choose_encoder(
+    target: Path,
+    codec: str | None,
+    crf: int | None,
+    preset: str | None,
+    lookahead_frames: int | None = None,
+) -> Choice:
+    """The encoder for a target and the options that quality, speed and lookahead mean to it.
 
     Raises:
         SinkError: There is no such encoder.
@@ -148,6 +181,8 @@ def choose_encoder(target: Path, codec: str | None, crf: int | None, preset: str
         options[encoder.speed_option] = _speed(preset or DEFAULT_PRESET, encoder, name)
     elif preset is not None:
         warnings.append(f"--preset has no effect on {name}")
+    if lookahead_frames is not None:
+        options |= _held(encoder, lookahead_frames)
     if target.suffix.lower() == ".avi" and name in ("libx264", "libx265"):
         options["bf"] = "0"  # AVI keeps no times, so pictures have to lie in order
     return Choice(name, encoder, options, qscale, tuple(warnings))
@@ -245,6 +280,16 @@ def _check_crf(crf: int, encoder: Encoder, name: str) -> int:
     if not 0 <= crf <= encoder.best_crf:
         raise SettingsError(f"--crf {crf} should be 0 (best) to {encoder.best_crf} for {name}")
     return crf
+
+
+def _held(encoder: Encoder, frames: int) -> dict[str, str]:
+    """Options by which an encoder holds back no more than so many frames."""
+    numbers = {
+        "frames": frames,
+        "bframes": min(frames, MOST_BFRAMES),
+        "fewer": max(0, min(frames - 1, MOST_BFRAMES)),
+    }
+    return {option: value.format(**numbers) for option, value in encoder.held.items()}
 
 
 def _speed(preset: str, encoder: Encoder, name: str) -> str:

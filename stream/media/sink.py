@@ -85,6 +85,7 @@ def open_sink(
     preset: str | None = None,
     overwrite: bool = False,
     encoder_threads: int | None = None,
+    lookahead_frames: int | None = None,
     size_px: tuple[int, int] | None = None,
 ) -> Sink:
     """Open a video file, an image, an image sequence, a pipe, or nothing at all.
@@ -98,6 +99,8 @@ def open_sink(
         preset: Speed of the encoder in x264's words.
         overwrite: Replace an existing file.
         encoder_threads: Threads of the encoder; None leaves that to the encoder.
+        lookahead_frames: Frames that the encoder may hold back: fewer take less memory and make
+            larger files, no worse ones. None leaves that to the preset.
         size_px: (width, height) where it differs from the source's.
 
     Raises:
@@ -134,6 +137,7 @@ def open_sink(
         preset=preset,
         overwrite=overwrite,
         encoder_threads=encoder_threads,
+        lookahead_frames=lookahead_frames,
         size_px=size_px,
     )
 

@@ -45,13 +45,14 @@ class VideoWriter(Sink):
         preset: str | None,
         overwrite: bool,
         encoder_threads: int | None,
+        lookahead_frames: int | None,
         size_px: tuple[int, int],
     ) -> None:
         self.path = path
         self.size_px = size_px
         self.frames_written = 0
         self._like = like
-        self._choice = choose_encoder(path, codec, crf, preset)
+        self._choice = choose_encoder(path, codec, crf, preset, lookahead_frames)
         self.pixels, self._av_name, losses = choose_pixels(
             like.info.pixels, self._choice, rgb=like.carried.rgb
         )
@@ -59,6 +60,7 @@ class VideoWriter(Sink):
         self._partial = partial_name(path)
         self._overwrite = overwrite
         self._container: OutputContainer | None = None
+        self._ended = False
         try:
             with writing(str(path)):
                 remove_stale(path)
@@ -85,21 +87,27 @@ class VideoWriter(Sink):
         try:
             with writing(str(self.path)):
                 self._finish(self._container)
-                self.warnings += verify(self._partial, str(self.path), self._expected())
+                expected = self._expected()
+                del self._coder  # its frames: a decoder will need as many
+                self._container = None
+                self.warnings += verify(self._partial, str(self.path), expected)
                 put_in_place(self._partial, self.path, overwrite=self._overwrite)
         except BaseException:
             self.abort()
             raise
-        self._container = None
+        self._ended = True
 
     def abort(self) -> None:
         """See :class:`~sfumato.stream.media.sink.Sink`."""
+        if self._ended:
+            return
+        self._ended = True
         if self._container is not None:
             # The file is thrown away: whether its end can still be written does not matter.
             with suppress(Exception):
                 self._container.close()
             self._container = None
-            self._partial.unlink(missing_ok=True)
+        self._partial.unlink(missing_ok=True)
 
     def _open(self) -> OutputContainer:
         try:
