@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.hold import Blocks, blocks_shape, settle, survey
 from sfumato.stream.buffers import Lease, PlanePool, release, share
 from sfumato.stream.frame import Frame
-from sfumato.stream.temporal.light import Light
+from sfumato.stream.temporal.light import CHROMA_STEP, LUMA_STEP, Light
 from sfumato.stream.temporal.noise import NoiseMeter
 from sfumato.stream.temporal.shots import CutDetector
 
@@ -26,8 +26,8 @@ COHERENCE = 8.0
 """Weight of a block's squared mean change beside its mean squared change. Noise has a mean of almost
 nothing over 64 samples; a light, a shadow or a flat thing that moves has little else."""
 
-LEAST_VARIANCE = 0.25
-"""Of chroma beside noisy luma, in squared codes of 8 bit: rounding and compression."""
+LEAST_VARIANCE = 0.5
+"""Of chroma beside noisy luma, in squared codes of 8 bit: codecs round it in large steps."""
 
 _PEAK = 6.5  # standard deviations of single samples: one false alarm in minutes of 720p
 
@@ -72,7 +72,8 @@ class Hold:
             held = _again(past.shown, frame)
             return Seen(held, past.none, past.none_change, variance=self.variance)
         cut = self._cuts(frame)
-        variances = past.measure(frame)
+        past.measure(frame)
+        variances = past.meter(frame)
         self.variance = variances[0]
         held, changed = past.settle(frame, variances if self._still else [0.0] * 3, cut)
         return Seen(held, changed, past.change, cut, variance=self.variance)
@@ -81,6 +82,7 @@ class Hold:
         """Let go of the last frame."""
         if self._past is not None:
             release(self._past.shown)
+            self._past.meter.close()
             self._past = None
 
 
@@ -111,8 +113,12 @@ class _Past:
         self.none_change = np.zeros(shape, np.float32)
         self.change = np.zeros(shape, np.float32)
         self._maps = [np.empty((3, *shape), np.float32) for _ in frame.planes]
-        self._meters = [NoiseMeter() for _ in frame.planes]
-        self._light = [Light(plane.shape, shape, frame.pixels.bits) for plane in frame.planes]
+        self.meter = NoiseMeter(len(frame.planes))
+        self.meter(frame)
+        self._light = [
+            Light(plane.shape, shape, frame.pixels.bits, CHROMA_STEP if number else LUMA_STEP)
+            for number, plane in enumerate(frame.planes)
+        ]
         self._pool = PlanePool(frame.width_px, frame.height_px, frame.pixels)
 
     def fits(self, frame: Frame) -> bool:
@@ -120,14 +126,10 @@ class _Past:
         shapes = [plane.shape for plane in self.shown.planes]
         return self.shown.pixels == frame.pixels and shapes == [p.shape for p in frame.planes]
 
-    def measure(self, frame: Frame) -> list[float]:
-        """Survey the planes; the noise of each."""
-        variances = []
-        planes = zip(frame.planes, self.shown.planes, self._maps, self._meters, strict=True)
-        for now, shown, maps, meter in planes:
+    def measure(self, frame: Frame) -> None:
+        """Survey what separates ``frame`` from what is shown."""
+        for now, shown, maps in zip(frame.planes, self.shown.planes, self._maps, strict=True):
             survey(now, shown, frame.pixels.bits, maps)
-            variances.append(meter(maps[0], maps[1]))
-        return variances
 
     def settle(self, frame: Frame, variances: list[float], cut: bool) -> tuple[Frame, Mask]:
         """(the frame to show, the blocks that differ from the one before)."""

@@ -9,8 +9,9 @@ from sfumato.kernels.hold import Blocks, block_sides
 
 Mask = NDArray[np.bool_]
 
-STEP = 0.75
-"""A mean that jumps by this many codes of 8 bit is a change, however little noise there is."""
+LUMA_STEP, CHROMA_STEP = 0.75, 1.6
+"""A mean that jumps by so many codes of 8 bit is a change, however little noise there is. Codecs move
+whole blocks of chroma by a code at a time."""
 
 FOLLOWED_FRAMES = 8
 """Light is followed in every so many frames, so that tiles rest in between."""
@@ -30,7 +31,10 @@ class Light:
     samples are told to ``shift`` by it.
     """
 
-    def __init__(self, plane_shape: tuple[int, ...], blocks: tuple[int, ...], bits: int) -> None:
+    def __init__(
+        self, plane_shape: tuple[int, ...], blocks: tuple[int, ...], bits: int, step: float
+    ) -> None:
+        """``step``: the least jump of a mean that counts, in codes of 8 bit."""
         self.shift: Blocks | None = None
         """Codes of the plane to rise by now; None where no block follows."""
         self.phase: Blocks = np.zeros(blocks, np.float32)
@@ -42,6 +46,7 @@ class Light:
         samples = _samples(plane_shape, blocks)
         self.energy_tail = _chi_square_tail(samples)
         self._mean_tail = (_TAIL / np.sqrt(samples)).astype(np.float32)
+        self._step = np.float32(step)
         self._unit = 2.0 ** (bits - 8)
         self._age = np.zeros(blocks, np.int32)
         self._mean = np.zeros(blocks, np.float32)
@@ -50,7 +55,7 @@ class Light:
 
     def steps(self, mean: Blocks, variance: float) -> Mask:
         """Blocks whose ``mean`` difference is too large for noise; ``variance`` of a difference."""
-        limit = np.maximum(self._mean_tail * np.float32(variance**0.5), np.float32(STEP))
+        limit = np.maximum(self._mean_tail * np.float32(variance**0.5), self._step)
         steps: Mask = np.abs(mean - self._held) > limit
         return steps
 
