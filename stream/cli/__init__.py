@@ -10,6 +10,7 @@ import click
 from sfumato.stream.cli.bench import bench
 from sfumato.stream.cli.demo import demo
 from sfumato.stream.cli.doctor import doctor
+from sfumato.stream.cli.live import live
 from sfumato.stream.cli.model import model
 from sfumato.stream.cli.plan import plan
 from sfumato.stream.cli.run import run
@@ -23,7 +24,7 @@ def cli() -> None:
     """Paint video on an ordinary CPU, without seams and without flicker."""
 
 
-for command in (demo, run, plan, model, doctor, bench, serve):
+for command in (demo, run, live, plan, model, doctor, bench, serve):
     cli.add_command(command)
 
 

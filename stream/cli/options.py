@@ -36,13 +36,21 @@ def _size(_c: click.Context, param: click.Parameter, value: str) -> int | None:
     return parse_size(param.opts[0], value)
 
 
+_SCALE = click.option(
+    "--scale", type=float, default=1.0, show_default=True, metavar="0.1..1",
+    help="Paint at this fraction of the size, then bring it back: faster, coarser.",
+)  # fmt: skip
+
+_AUTO_SCALE = click.option(
+    "--scale", default="auto", show_default=True, metavar="auto|0.1..1", callback=_share,
+    help="Paint at this fraction of the size; auto goes from 1 down to ½ as time allows.",
+)  # fmt: skip
+
 _PAINT = [
     click.option("--style", default=DEFAULT_STYLE, show_default=True, metavar="NAME|FILE.onnx",
                  help="A shipped style (see `sfumato model list`) or an ONNX file."),
     click.option("--strength", type=float, default=1.0, show_default=True, metavar="0..1",
                  help="0 gives the source back, 1 the painting."),
-    click.option("--scale", type=float, default=1.0, show_default=True, metavar="0.1..1",
-                 help="Paint at this fraction of the size, then bring it back: faster, coarser."),
     click.option("--smooth", default="auto", show_default=True, metavar="auto|0..1",
                  callback=_share, help="Temporal smoothing; 0 is off, auto suits the style."),
     click.option("--hold", type=click.Choice(SWITCH), default="auto", show_default=True,
@@ -79,7 +87,14 @@ _FILE = [
 
 def paint_options(function: F) -> F:
     """Options of everything that paints."""
-    for option in reversed(_PAINT):
+    for option in reversed([*_PAINT, _SCALE]):
+        function = option(function)
+    return function
+
+
+def live_options(function: F) -> F:
+    """The same, with a scale that may change on the way."""
+    for option in reversed([*_PAINT, _AUTO_SCALE]):
         function = option(function)
     return function
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from queue import SimpleQueue
+
+import numpy as np
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.models.catalog import find_style
 from sfumato.models.cores import usable_cores
 from sfumato.models.head import read_spec
+from sfumato.stream.buffers import PlanePool
 from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.pipeline import Pipeline
 from sfumato.stream.plan import best_tile
@@ -56,11 +60,22 @@ class Engine:
         )
         self._painted = self._pipeline.paint(iter(self._frames.get, None))
         self.workers = self._pipeline.plan.workers
+        self._warm_up()
 
     def __call__(self, frame: Frame) -> Frame:
         """The painting, valid until the next call."""
         self._frames.put(frame)
         return next(self._painted)
+
+    def _warm_up(self) -> None:
+        """Load every kernel before a viewer waits for it. Noise is like no picture: the first real
+        frame is a cut."""
+        key, rng = self.key, np.random.default_rng(0)
+        noise = PlanePool(key.width_px, key.height_px, key.pixels).acquire()
+        for plane in noise:
+            plane[...] = rng.integers(0, 1 << key.pixels.bits, plane.shape)
+        for pts in range(2):
+            self(Frame(noise, key.pixels, pts, Fraction(1)))
 
     def close(self) -> None:
         """Join the workers and free the session."""

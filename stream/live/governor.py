@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from sfumato.stream.live.levels import Level
 
 WINDOW_S = 1.0
-"""How far back a judgement looks."""
+"""How far back a judgement looks, or farther for the fewest pictures."""
+
+SETTLE_S = 0.4
+"""What a new level's first pictures took tells of its preparation, not of the level."""
 
 FEWEST = 8
 """Pictures without which nothing is judged, other than that all of them are very late."""
@@ -23,11 +26,17 @@ LATE_SHARE = 0.08
 ROOM = 0.8
 """Part of the time for a frame that a level may be predicted to take: the rest is for surprises."""
 
-CALM_S, LONGEST_CALM_S = 3.0, 60.0
-"""How long all must be well before a better level is tried; doubled when that was a mistake."""
+CALM_S = 3.0
+"""How long all must be well before a better level is tried."""
 
-MISTAKE_S = 10.0
-"""A level given up sooner than this was a mistake to try."""
+PENALTY_S, LONGEST_PENALTY_S = 6.0, 60.0
+"""How long a level that had to be given up is not tried again; doubled each time it happens."""
+
+LASTED_S = 20.0
+"""A level that served so long may be tried again as if it had never failed."""
+
+MOST_WRONG = 3.0
+"""Predictions are corrected by what they got wrong before, up to this many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +49,20 @@ class Sample:
     """Its age then."""
     busy_s: float
     """What painting took, from the moment the painter turned to it."""
-    network_s: float
-    """The part of ``busy_s`` that follows from :attr:`Level.work`."""
+    scaled_s: float
+    """The part of ``busy_s`` that grows with :attr:`Level.work`."""
+
+
+@dataclass(slots=True)
+class _Record:
+    """What is remembered of a level."""
+
+    wrong: float = 1.0
+    """What it took, over what was predicted."""
+    penalty_s: float = PENALTY_S
+    barred_until_s: float = 0.0
+    failed_busy_s: float = 0.0
+    """What painting took when it was given up."""
 
 
 class Governor:
@@ -52,14 +73,16 @@ class Governor:
     """
 
     def __init__(self, levels: Sequence[Level], *, max_age_s: float, least_fps: float) -> None:
-        self._levels = list(levels)
-        self._index = 0
         self._max_age_s, self._least_fps = max_age_s, least_fps
         self._window: deque[Sample] = deque()
         self._arrivals: deque[float] = deque(maxlen=64)
-        self._calm_s = CALM_S
-        self._well_since_s: float | None = None
-        self._raised_s: float | None = None
+        self._index = 0
+        self._well_since_s = 0.0
+        self._settled_s: float | None = None
+        """When the present level's pictures began to count."""
+        self._expected_s: float | None = None
+        """What painting was predicted to take when the present level was chosen."""
+        self.use(levels)
 
     @property
     def level(self) -> Level:
@@ -67,11 +90,11 @@ class Governor:
         return self._levels[self._index]
 
     def use(self, levels: Sequence[Level]) -> None:
-        """Another style or scale was asked for: what was learnt of the old one is forgotten."""
-        self._index = 0 if len(levels) != len(self._levels) else self._index
+        """Another style or scale was asked for: what was learnt of the old ones is forgotten."""
         self._levels = list(levels)
+        self._index = min(self._index, len(self._levels) - 1)
+        self._records = [_Record() for _ in levels]
         self._restart()
-        self._calm_s = CALM_S
 
     def arrived(self, at_s: float) -> None:
         """A frame was offered, painted or not."""
@@ -87,18 +110,21 @@ class Governor:
 
     def painted(self, sample: Sample) -> str | None:
         """Take note of a picture painted at :attr:`level`; why the level changed, if it did."""
-        window = self._window
-        window.append(sample)
-        while sample.done_s - window[0].done_s > WINDOW_S:
-            window.popleft()
+        now_s = sample.done_s
+        if self._settled_s is None:
+            self._settled_s = self._well_since_s = now_s + SETTLE_S
+        if now_s < self._settled_s:
+            return None
+        self._window.append(sample)
+        while now_s - self._window[0].done_s > WINDOW_S and len(self._window) > FEWEST:
+            self._window.popleft()
         if (trouble := self._trouble()) is not None:
-            self._well_since_s = None
-            return self._lower(trouble, sample.done_s)
-        if self._well_since_s is None:
-            self._well_since_s = sample.done_s
-        if sample.done_s - self._well_since_s >= self._calm_s:
-            return self._raise(sample.done_s)
-        return None
+            self._well_since_s = now_s
+            return self._lower(trouble, now_s)
+        if len(self._window) < FEWEST or now_s - self._well_since_s < CALM_S:
+            return None
+        self._learn(now_s - self._settled_s)
+        return self._raise(now_s)
 
     def _trouble(self) -> str | None:
         """What is wrong and can be helped by painting less; None where nothing is."""
@@ -107,63 +133,83 @@ class Governor:
             lost = len(window) >= 3 and min(s.age_s for s in window) > 2 * limit_s
             return self._late() if lost and self._matters() else None
         late = sum(sample.age_s > limit_s for sample in window)
-        if late > LATE_SHARE * len(window) and self._matters():
+        if late > max(1, LATE_SHARE * len(window)) and self._matters():
             return self._late()
         span_s = window[-1].done_s - window[0].done_s
         if span_s < WINDOW_S / 2:
             return None
         fps = (len(window) - 1) / span_s
         busy = sum(sample.busy_s for sample in list(window)[1:]) / span_s
-        if fps < 0.93 * self._wanted_fps() and busy > ROOM:
-            return f"{fps:.0f} frames per second instead of {self._wanted_fps():.0f}"
+        if fps < 0.93 * self._wanted_fps(self.level) and busy > ROOM:
+            return f"{fps:.0f} pictures per second instead of {self._wanted_fps(self.level):.0f}"
         return None
 
     def _late(self) -> str:
-        ages_s = sorted(sample.age_s for sample in self._window)
-        worst_s = ages_s[int(0.95 * (len(ages_s) - 1))]
-        return f"pictures are {1e3 * worst_s:.0f} ms old, the limit is {1e3 * self._max_age_s:.0f}"
+        worst_ms = 1e3 * max(sample.age_s for sample in self._window)
+        limit_ms = 1e3 * self._max_age_s
+        return f"pictures are up to {worst_ms:.0f} ms old, the limit is {limit_ms:.0f}"
 
     def _matters(self) -> bool:
         """Painting makes up a good part of the age: a slow network cannot be helped here."""
         return self._typical(lambda s: s.busy_s) > 0.15 * self._typical(lambda s: s.age_s)
 
-    def _wanted_fps(self) -> float:
-        """What is promised, or all that comes."""
-        every = self.level.every
-        source = self.source_fps
-        return min(self._least_fps, source or self._least_fps) / every
+    def _wanted_fps(self, level: Level) -> float:
+        """What is promised, or all that comes; less where frames are left out on purpose."""
+        return min(self._least_fps, self.source_fps or self._least_fps) / level.every
 
     def _lower(self, reason: str, now_s: float) -> str | None:
         if self._index + 1 >= len(self._levels):
             return None
-        if self._raised_s is not None and now_s - self._raised_s < MISTAKE_S:
-            self._calm_s = min(2 * self._calm_s, LONGEST_CALM_S)
-        lower = range(self._index + 1, len(self._levels))
-        fitting = (i for i in lower if self._fits(self._levels[i]))
-        return self._go(next(fitting, self._index + 1), reason)
+        record = self._records[self._index]
+        record.barred_until_s = now_s + record.penalty_s
+        record.penalty_s = min(2 * record.penalty_s, LONGEST_PENALTY_S)
+        record.failed_busy_s = self._typical(lambda s: s.busy_s)
+        self._learn(0.0)
+        return self._go(self._lower_index(), reason)
+
+    def _lower_index(self) -> int:
+        """The best lower level that fits; frames are left out only where nothing else is left."""
+        below = range(self._index + 1, len(self._levels))
+        smooth = [index for index in below if self._levels[index].every == 1]
+        fitting = [index for index in smooth if self._fits(index)]
+        return (fitting or smooth[-1:] or [self._index + 1])[0]
 
     def _raise(self, now_s: float) -> str | None:
-        if self._raised_s is not None and now_s - self._raised_s > 2 * self._calm_s:
-            self._calm_s = CALM_S  # it lasted
-        if self._index == 0 or not self._fits(self._levels[self._index - 1]):
+        better = self._index - 1
+        if better < 0 or not self._fits(better):
             return None
-        better = self._levels[self._index - 1]
-        self._raised_s = now_s
-        return self._go(self._index - 1, f"predicted {1e3 * self._predicted_s(better):.0f} ms")
+        record, predicted_s = self._records[better], self._predicted_s(better)
+        if now_s < record.barred_until_s and predicted_s > record.failed_busy_s / 2:
+            return None
+        return self._go(better, f"predicted {1e3 * predicted_s:.0f} ms")
 
-    def _fits(self, level: Level) -> bool:
+    def _learn(self, lasted_s: float) -> None:
+        """Compare what the level takes with what was predicted when it was chosen."""
+        record = self._records[self._index]
+        if self._expected_s is not None:
+            wrong = self._typical(lambda s: s.busy_s) / max(1e-4, self._expected_s)
+            record.wrong = min(MOST_WRONG, max(1.0, wrong))
+            self._expected_s = None
+        if lasted_s > LASTED_S:
+            record.penalty_s = PENALTY_S
+
+    def _fits(self, index: int) -> bool:
         """The level is predicted to leave room in the time between frames and in the age."""
-        busy_s, wanted = self._predicted_s(level), self._least_fps / level.every
-        interval_s = 1 / min(wanted, self.source_fps or wanted)
+        interval_s = 1 / self._wanted_fps(self._levels[index])
+        busy_s = self._predicted_s(index)
         waits_s = self._typical(lambda s: s.age_s - s.busy_s)
         before_s = min(waits_s, interval_s)  # what waits shortens with the work, down to this
         return busy_s <= ROOM * interval_s and busy_s + before_s <= ROOM * self._max_age_s
 
-    def _predicted_s(self, level: Level) -> float:
-        """What painting a frame would take: the network's part grows with its work."""
-        network_s = self._typical(lambda s: s.network_s)
-        rest_s = self._typical(lambda s: s.busy_s - s.network_s)
-        return network_s * level.work / self.level.work + rest_s
+    def _predicted_s(self, index: int) -> float:
+        """What painting a frame at a level would take, corrected by what is known of it."""
+        better = index < self._index
+        return self._uncorrected_s(index) * (self._records[index].wrong if better else 1.0)
+
+    def _uncorrected_s(self, index: int) -> float:
+        scaled_s = self._typical(lambda s: s.scaled_s)
+        rest_s = self._typical(lambda s: s.busy_s - s.scaled_s)
+        return scaled_s * self._levels[index].work / self.level.work + rest_s
 
     def _typical(self, part: Callable[[Sample], float]) -> float:
         """The 80th percentile: one slow picture decides nothing."""
@@ -171,10 +217,13 @@ class Governor:
         return float(values[int(0.8 * (len(values) - 1))]) if values else 0.0
 
     def _go(self, index: int, reason: str) -> str:
-        before, self._index = self.level, index
+        before = self.level
+        expected_s = self._uncorrected_s(index) if index < self._index else None
+        self._index = index
         self._restart()
+        self._expected_s = expected_s
         return f"{before} → {self.level}: {reason}"
 
     def _restart(self) -> None:
         self._window.clear()
-        self._well_since_s = None
+        self._settled_s = self._expected_s = None

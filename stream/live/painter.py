@@ -15,22 +15,22 @@ from sfumato.kernels.mix import mix
 from sfumato.stream.errors import SfumatoError, StyleError
 from sfumato.stream.frame import Frame
 from sfumato.stream.live.age import AgeMeter
+from sfumato.stream.live.beat import Beat
 from sfumato.stream.live.engine import Engine, EngineKey, Engines
 from sfumato.stream.live.fade import Fade
 from sfumato.stream.live.governor import Governor, Sample
 from sfumato.stream.live.levels import Level, levels_for
 from sfumato.stream.live.newest import Newest
-from sfumato.stream.live.pace import Pace
 from sfumato.stream.live.settings import LiveSettings
 from sfumato.stream.live.stats import Change, Counts, Drops, LiveStats
 from sfumato.stream.prepare import style_errors
-from sfumato.stream.report import StageTimes
+from sfumato.stream.report import Report, StageTimes
 
 MOST_FPS = 60.0
 """Pictures per second that are painted at most unless more are asked for: what screens show."""
 
-NETWORK_STAGES = ("gather", "infer", "scatter")
-"""Stages whose time follows from how many pixels the network computes."""
+WORKER_STAGES = ("gather", "infer", "scatter")
+"""Stages that all workers share; with smoothing they are what grows with the working size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ class Painted:
     """When the source was taken, in seconds of ``time.monotonic``."""
     painted_s: float
     """When the painting was done."""
+    held: bool = False
+    """It was shown before, and is shown again because no newer one comes."""
 
 
 class LivePainter:
@@ -67,10 +69,12 @@ class LivePainter:
         self._times = StageTimes()
         self._engines = Engines(self._times)
         self._engine: Engine | None = None
-        self._fade, self._pace = Fade(), Pace()
+        self._fade, self._beat = Fade(), Beat()
         self._in: Newest[tuple[Frame, float]] = Newest()
         self._out: Newest[Painted] = Newest()
-        self._ages, self._drops, self._counts = AgeMeter(), Drops(), Counts()
+        self.ages = AgeMeter()
+        """Ages of the pictures when they were taken."""
+        self._drops, self._counts = Drops(), Counts()
         self._changes: deque[Change] = deque(maxlen=100)
         self._error: BaseException | None = None
         self._started_s = time.monotonic()
@@ -93,7 +97,7 @@ class LivePainter:
         with self._lock:
             self._governor.arrived(captured_s)
             interval_s = self._interval_s()
-        if not self._pace.admits(captured_s, interval_s):
+        if not self._beat.admits(captured_s, interval_s):
             self._drops.add("over the frame rate")
         elif self._in.put((frame, captured_s)):
             self._drops.add("painter busy")
@@ -105,7 +109,7 @@ class LivePainter:
         """
         painted = self._out.take(timeout_s)
         if painted is not None:
-            self._ages.note(painted.captured_s)
+            self.ages.note(painted.captured_s)
         elif self._error is not None:
             raise self._error
         return painted
@@ -134,14 +138,14 @@ class LivePainter:
 
     def stats(self) -> LiveStats:
         """How it goes."""
-        fps, ages = self._ages.recent()
+        fps, ages = self.ages.recent()
         with self._lock:
             paint, changes = self._settings.paint, [*self._changes]
         present = self._engine.key.settings if self._engine is not None else paint
         return LiveStats(
             fps=fps,
             age_ms=ages,
-            shown=self._ages.shown,
+            shown=self.ages.shown,
             dropped=self._drops.to_dict(),
             stage_ms=self._times.per_frame_ms(self._counts.frames),
             style=present.style,
@@ -150,8 +154,23 @@ class LivePainter:
             tiles_run=self._counts.tiles_run,
             tiles_reused=self._counts.tiles_reused,
             frames_reused=self._counts.frames_reused,
+            reused=self._counts.pixels_reused / max(1, self._counts.frames),
             changes=changes,
         )
+
+    @property
+    def settings(self) -> LiveSettings:
+        """What was asked for last."""
+        return self._settings
+
+    def describe(self, report: Report) -> None:
+        """Say in a report how is painted: style, precision, provider, plan, colour."""
+        if self._engine is not None:
+            ours = self._engine.report
+            report.style, report.precision = ours.style, ours.precision
+            report.precision_reason, report.provider = ours.precision_reason, ours.provider
+            report.plan, report.color = ours.plan, ours.color
+            report.warnings += ours.warnings
 
     def close(self) -> None:
         """Stop painting and join every thread. May be called more than once."""
@@ -183,16 +202,16 @@ class LivePainter:
         if engine is None:
             self._drops.add("preparing")
             return
-        started_s, network_ms = time.monotonic(), self._network_ms()
+        started_s, scaled_s = time.monotonic(), self._scaled_s(engine)
         with self._counts.counting(engine.report):
             picture = self._finished(frame, engine(frame), paint.strength)
         done_s = time.monotonic()
         if self._out.put(Painted(self._fade(picture), frame, captured_s, done_s)):
             self._drops.add("viewer busy")
         busy_s = done_s - started_s
-        network_s = (self._network_ms() - network_ms) / 1e3 / engine.workers
+        scaled_s = min(self._scaled_s(engine) - scaled_s, busy_s)
         if engine.key == key:
-            self._govern(level, Sample(done_s, done_s - captured_s, busy_s, min(network_s, busy_s)))
+            self._govern(level, Sample(done_s, done_s - captured_s, busy_s, scaled_s))
 
     def _finished(self, source: Frame, painting: Frame, strength: float) -> Frame:
         """A copy of the painting, mixed with its source as strongly as asked for."""
@@ -201,9 +220,11 @@ class LivePainter:
             mix(source.planes, planes, strength, planes)
         return replace(painting, planes=planes, side_packets=(), keep=None)
 
-    def _network_ms(self) -> float:
+    def _scaled_s(self, engine: Engine) -> float:
+        """Seconds spent so far with what grows with the working size, as the clock goes."""
         spent_ms = self._times.per_frame_ms(1)
-        return sum(spent_ms[stage] for stage in NETWORK_STAGES)
+        shared_ms = sum(spent_ms[stage] for stage in WORKER_STAGES) / engine.workers
+        return (shared_ms + spent_ms["smooth"]) / 1e3
 
     def _govern(self, level: Level, sample: Sample) -> None:
         with self._lock:

@@ -47,13 +47,10 @@ class LiveStats:
     tiles_run: int
     tiles_reused: int
     frames_reused: int
+    reused: float
+    """Share of the pixels that were copied instead of painted, 0 to 1."""
     changes: list[Change] = field(default_factory=list)
     """What the governor, or a caller, changed; the last hundred."""
-
-    @property
-    def reused(self) -> float:
-        """Share of the tiles that were copied instead of painted, 0 to 1."""
-        return self.tiles_reused / max(1, self.tiles_run + self.tiles_reused)
 
 
 class Drops:
@@ -80,12 +77,16 @@ class Counts:
 
     def __init__(self) -> None:
         self.frames = self.tiles_run = self.tiles_reused = self.frames_reused = 0
+        self.pixels_reused = 0.0
+        """Frames' worth of pixels that were copied."""
 
     @contextmanager
     def counting(self, report: Report) -> Generator[None]:
         """Add what an engine's report grows by while it paints a frame."""
         run, reused, frames = report.tiles_run, report.tiles_reused, report.frames_reused
+        pixels = report.pixels_reused
         yield
+        self.pixels_reused += report.pixels_reused - pixels
         self.frames += 1
         self.tiles_run += report.tiles_run - run
         self.tiles_reused += report.tiles_reused - reused

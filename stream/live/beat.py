@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 
 
-class Pace:
+class Beat:
     """Lets frames through no more often than asked for, without a beat of its own drifting."""
 
     def __init__(self) -> None:

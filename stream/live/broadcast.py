@@ -1,0 +1,182 @@
+"""A stream to an address (RTMP, RTSP, MPEG-TS over UDP, TCP or SRT) or into an HLS folder."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import av.error
+from av.container import OutputContainer
+from av.error import FFmpegError
+from av.video.stream import VideoStream
+
+from sfumato.stream.errors import SinkError
+from sfumato.stream.live.fit import Fit, even_420
+from sfumato.stream.live.like import TICKS, RealTimes
+from sfumato.stream.live.outlet import LiveSink
+from sfumato.stream.live.painter import Painted
+from sfumato.stream.media.colour import FULL, LIMITED, tags_for
+from sfumato.stream.media.errors import plain, writing
+from sfumato.stream.media.planes import frame_of
+
+FORMATS = {"rtmp": "flv", "rtmps": "flv", "rtsp": "rtsp", "udp": "mpegts", "srt": "mpegts"}
+FORMATS |= {"tcp": "mpegts", "http": "mpegts", "rtp": "rtp_mpegts"}
+"""Container by kind of address."""
+
+X264 = {"preset": "superfast", "tune": "zerolatency", "bf": "0", "crf": "23"}
+"""No picture waits for another (x264's zerolatency); quality by content."""
+
+KEYFRAME_S = 2
+"""A viewer who comes late waits that long at most."""
+
+SEGMENTS = {
+    "hls_time": "2",
+    "hls_list_size": "6",
+    "hls_flags": "delete_segments+independent_segments",
+}
+"""HLS: pieces of two seconds, of which the last six are kept."""
+
+WRITE_TIMEOUT_S = 3.0
+"""A viewer who takes nothing for so long is gone."""
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 8.0
+
+
+class Broadcast(LiveSink):
+    """Encodes with little delay and sends; when the other side goes, tries again, waiting longer
+    each time. The first connection has to succeed."""
+
+    takes_held = True
+
+    def __init__(
+        self, address: str, *, fps: float, write_timeout_s: float = WRITE_TIMEOUT_S
+    ) -> None:
+        self.name = address
+        self._fps, self._timeout_s = fps, write_timeout_s
+        self._fit: Fit | None = None
+        self._stream: _Stream | None = None
+        self._wait_s, self._again_s = FIRST_WAIT_S, 0.0
+        self._opened = self._lost = 0
+
+    def show(self, picture: Painted) -> None:
+        """See :class:`LiveSink`."""
+        if self._stream is None and time.monotonic() < self._again_s:
+            return
+        try:
+            if self._stream is None:
+                self._stream = self._open(picture)
+            assert self._fit is not None
+            self._stream.send(self._fit(picture.frame), picture.captured_s, held=picture.held)
+            self._wait_s = FIRST_WAIT_S
+        except (FFmpegError, OSError) as exc:
+            self._drop()
+            if self._opened == 0:
+                raise SinkError(f"cannot send to {self.name}: {plain(exc)}") from exc
+            self._lost += 1
+            self._again_s = time.monotonic() + self._wait_s
+            self._wait_s = min(2 * self._wait_s, LONGEST_WAIT_S)
+
+    def finish(self) -> list[str]:
+        """See :class:`LiveSink`."""
+        lost = [f"the stream to {self.name} broke off {self._lost} times"] if self._lost else []
+        if self._stream is not None:
+            try:
+                self._stream.close()
+            except (FFmpegError, OSError) as exc:
+                lost.append(f"{self.name} was not ended properly: {plain(exc)}")
+        return lost
+
+    def abort(self) -> None:
+        """See :class:`LiveSink`."""
+        self._drop()
+
+    def _open(self, picture: Painted) -> _Stream:
+        size_px, pixels = even_420(picture.frame)
+        self._fit = Fit(size_px, pixels)
+        blank = self._fit(picture.frame)
+        stream = _Stream(self.name, blank.width_px, blank.height_px, self._fps, self._timeout_s)
+        stream.tag(tags_for(pixels.matrix, size_px[1], full_range=pixels.full_range))
+        stream.start()
+        self._opened += 1
+        return stream
+
+    def _drop(self) -> None:
+        """Leave a connection whose other side is gone: what cannot be sent does not matter."""
+        if self._stream is not None:
+            self._stream.abandon()
+            self._stream = None
+
+
+class _Stream:
+    """One connection: container and encoder."""
+
+    def __init__(
+        self, address: str, width_px: int, height_px: int, fps: float, timeout_s: float
+    ) -> None:
+        self._times = RealTimes()
+        self._container = _open_container(address, timeout_s)
+        rate = Fraction(fps).limit_denominator(1001)
+        video = self._container.add_stream("libx264", rate=rate, options=dict(X264))
+        assert isinstance(video, VideoStream)
+        video.width, video.height, video.pix_fmt = width_px, height_px, "yuv420p"
+        context = video.codec_context
+        context.time_base = TICKS
+        context.gop_size = max(1, round(KEYFRAME_S * fps))
+        context.thread_count = 1
+        self._video = video
+
+    def tag(self, tags: Any) -> None:
+        """Say what the colours mean."""
+        context = self._video.codec_context
+        context.colorspace, context.color_primaries = tags.matrix, tags.primaries
+        context.color_trc = tags.transfer
+        context.color_range = FULL if tags.full_range else LIMITED
+
+    def start(self) -> None:
+        """Write the header."""
+        self._container.start_encoding()
+
+    def send(self, frame: Any, captured_s: float, *, held: bool) -> None:
+        """Encode and send one frame; a held one counts as taken now."""
+        picture = frame_of(frame.planes, frame.pixels, (frame.width_px, frame.height_px))
+        picture.pts = self._times(time.monotonic() if held else captured_s)
+        picture.time_base = TICKS
+        self._container.mux(self._video.encode(picture))
+
+    def close(self) -> None:
+        """Send what is left, and the end."""
+        self._container.mux(self._video.encode(None))
+        self._container.close()
+
+    def abandon(self) -> None:
+        """Close what can still be closed."""
+        with suppress(FFmpegError, OSError):
+            self._container.close()
+
+
+def _open_container(address: str, timeout_s: float) -> OutputContainer:
+    scheme, there, _ = address.partition("://")
+    if not there:
+        return _open_folder(Path(address))
+    format_name = FORMATS.get(scheme.lower())
+    if format_name is None:
+        raise SinkError(f"--sink {address}: {scheme} is not known; use {', '.join(FORMATS)}")
+    options = {"rw_timeout": str(int(timeout_s * 1e6))}
+    try:
+        return av.open(address, "w", format=format_name, container_options=options)
+    except av.error.ProtocolNotFoundError:
+        raise SinkError(
+            f"--sink {address}: this FFmpeg build knows no {scheme} addresses"
+        ) from None
+
+
+def _open_folder(folder: Path) -> OutputContainer:
+    """An HLS playlist ``live.m3u8`` in a folder, or under a name of its own."""
+    playlist = folder if folder.suffix == ".m3u8" else folder / "live.m3u8"
+    with writing(str(playlist)):
+        playlist.parent.mkdir(parents=True, exist_ok=True)
+        return av.open(f"file:{playlist}", "w", format="hls", container_options=dict(SEGMENTS))

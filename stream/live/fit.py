@@ -1,0 +1,41 @@
+"""Frames of any size and format brought to the one that a sink was opened with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sfumato.kernels.formats import PixelFormat
+from sfumato.stream.buffers import PlanePool
+from sfumato.stream.convert import FromRgb, Recode, ToRgb, resize
+from sfumato.stream.frame import Frame
+
+
+class Fit:
+    """Gives frames of one size and format. What fits already is passed on as it is."""
+
+    def __init__(self, size_px: tuple[int, int], pixels: PixelFormat) -> None:
+        self._size_px, self._pixels = size_px, pixels
+
+    def __call__(self, frame: Frame) -> Frame:
+        """The frame, or a new one."""
+        if frame.pixels != self._pixels:
+            frame = self._recoded(frame)
+        if (frame.width_px, frame.height_px) != self._size_px:
+            planes = PlanePool(*self._size_px, self._pixels).acquire()
+            resize(frame.planes, planes)
+            frame = replace(frame, planes=planes, keep=None)
+        return frame
+
+    def _recoded(self, frame: Frame) -> Frame:
+        ours, theirs = self._pixels, frame.pixels
+        if (ours.matrix, ours.full_range) == (theirs.matrix, theirs.full_range):
+            planes = Recode(theirs, ours)(frame)
+        else:
+            planes = FromRgb(ours)(ToRgb(theirs)(frame))
+        return replace(frame, planes=planes, pixels=ours, keep=None)
+
+
+def even_420(frame: Frame) -> tuple[tuple[int, int], PixelFormat]:
+    """The size and format that streams and cameras take: even, 8 bit, 4:2:0."""
+    size_px = (max(2, frame.width_px & ~1), max(2, frame.height_px & ~1))
+    return size_px, replace(frame.pixels, chroma="420", bits=8)

@@ -1,0 +1,93 @@
+"""A sink on a thread of its own: however slow it is, nothing waits for it."""
+
+from __future__ import annotations
+
+from threading import Thread
+from typing import Protocol
+
+from sfumato.stream.live.age import AgeMeter
+from sfumato.stream.live.newest import Newest
+from sfumato.stream.live.painter import Painted
+
+LEAVE_S = 10.0
+"""How long to wait at the end for a sink that hangs, or finishes a long recording."""
+
+
+class LiveSink(Protocol):
+    """Where painted pictures go. All calls come from one thread."""
+
+    name: str
+    takes_held: bool
+    """It wants the last picture again and again while the source gives none."""
+
+    def show(self, picture: Painted) -> None:
+        """Show a picture, or raise :class:`SinkError`: that ends the run."""
+        ...
+
+    def finish(self) -> list[str]:
+        """End properly; what a user should know, one sentence each. Raises :class:`SinkError`."""
+        ...
+
+    def abort(self) -> None:
+        """End without a result, after an error."""
+        ...
+
+
+class Outlet:
+    """Hands a sink the newest picture whenever it is ready for one; drops are counted."""
+
+    def __init__(self, sink: LiveSink) -> None:
+        self.sink = sink
+        self.ages = AgeMeter()
+        self.dropped = 0
+        self.warnings: list[str] = []
+        self._waiting: Newest[Painted] = Newest()
+        self._error: BaseException | None = None
+        self._aborted = False
+        self._thread = Thread(target=self._run, name=f"sink {sink.name}", daemon=True)
+        self._thread.start()
+
+    def show(self, picture: Painted) -> None:
+        """Hand over a picture. Never waits. Raises what ended the sink."""
+        if self._error is not None:
+            raise self._error
+        if picture.held and not self.sink.takes_held:
+            return
+        self.dropped += self._waiting.put(picture)
+
+    def end(self) -> None:
+        """Let the sink finish on its own; :attr:`ended` says when it has."""
+        self._waiting.close()
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more happens."""
+        return not self._thread.is_alive()
+
+    def close(self) -> None:
+        """End the sink properly, and wait. Raises what went wrong with it."""
+        self.end()
+        self._thread.join(LEAVE_S)
+        if self._thread.is_alive():
+            self.warnings.append(f"{self.sink.name} did not take its last pictures and was left")
+        if self._error is not None:
+            raise self._error
+
+    def abort(self) -> None:
+        """End the sink without a result."""
+        self._aborted = True
+        self._waiting.close()
+        self._thread.join(LEAVE_S)
+
+    def _run(self) -> None:
+        try:
+            while (picture := self._waiting.take()) is not None and not self._aborted:
+                self.sink.show(picture)
+                if not picture.held:
+                    self.ages.note(picture.captured_s)
+            if not self._aborted:
+                self.warnings += self.sink.finish()
+                return
+        except BaseException as exc:  # noqa: BLE001 - raised by show() and close()
+            self._error = exc
+        self.sink.abort()

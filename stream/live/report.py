@@ -1,0 +1,59 @@
+"""What a live run did; JSON."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato.stream.live.age import AgeMeter
+from sfumato.stream.live.run import LiveRun
+from sfumato.stream.report import Report, peak_rss_bytes
+
+
+@dataclass(slots=True, kw_only=True)
+class LiveReport(Report):
+    """The report of a job, and how fresh its pictures were."""
+
+    age_ms: dict[str, float] = field(default_factory=dict)
+    """p50, p95 and max of the time from capture to the first sink's having shown the picture."""
+    dropped: dict[str, int] = field(default_factory=dict)
+    """Frames that were not shown, by cause."""
+    governor: list[dict[str, Any]] = field(default_factory=list)
+    """When and why quality was changed."""
+    scale: float = 1.0
+    """The size at which frames were painted last."""
+    reconnects: int = 0
+
+
+class Stopwatch:
+    """Wall clock and processor time since it was made."""
+
+    def __init__(self) -> None:
+        self.started_unix_s = time.time()
+        self._wall_s, self._cpu_s = time.perf_counter(), time.process_time()
+
+    def spent_s(self) -> tuple[float, float]:
+        """(wall clock, processor) seconds."""
+        return time.perf_counter() - self._wall_s, time.process_time() - self._cpu_s
+
+
+def live_report(run: LiveRun, shown: AgeMeter, clock: Stopwatch) -> LiveReport:
+    """The figures of a run so far; ``shown`` are the pictures that count."""
+    stats = run.painter.stats()
+    report = LiveReport(source="", sink="", started_unix_s=clock.started_unix_s)
+    run.painter.describe(report)
+    report.frames_in, report.frames_out = run.reader.frames, shown.shown
+    report.frames_reused = stats.frames_reused
+    report.tiles_run, report.tiles_reused = stats.tiles_run, stats.tiles_reused
+    report.pixels_reused = round(stats.reused, 4)
+    report.seconds, report.cpu_seconds = clock.spent_s()
+    report.fps = shown.shown / report.seconds
+    report.stage_ms = {**stats.stage_ms, "decode": round(run.reader.decode_ms, 3)}
+    report.peak_rss_bytes = peak_rss_bytes()
+    report.age_ms = shown.overall().to_dict()
+    report.dropped = stats.dropped
+    report.governor = [change.to_dict() for change in stats.changes]
+    report.scale, report.reconnects = stats.scale, run.reader.reconnects
+    report.warnings += run.reader.warnings()
+    return report
