@@ -38,7 +38,7 @@ FORMATS = [
 """What is measured: name, pixel format, tensor format, whether chroma is interleaved."""
 
 
-def kernel_figures(rounds: int = 30) -> list[dict[str, Any]]:
+def kernel_figures(rounds: int = 15) -> list[dict[str, Any]]:
     """One row per format of a 1080p frame: milliseconds, and times a copy of the same bytes."""
     return [_figures(*formats, rounds=rounds) for formats in FORMATS]
 

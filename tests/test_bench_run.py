@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -141,6 +143,25 @@ def test_a_regression_is_exit_code_1(clip: Path, tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "measured on another machine" not in done.stderr
     assert "| peak MiB |" in done.stdout and "| regression |" in done.stdout
+
+
+@pytest.mark.slow
+def test_an_interrupted_bench_keeps_what_is_done(clip: Path, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    words = [str(clip), "--sizes", "64x48", "--memory-limits", "1G,none,2G", "--frames", "8"]
+    words += ["--runs", "1", "--no-cold", "--json", str(path)]
+    command = [sys.executable, "-m", "sfumato", "bench", *words]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "none" in line:  # the second cell begins
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130 and "keeps what is done" in said
+    assert [cell["cell"]["limit"] for cell in json.loads(path.read_text())["cells"]] == ["1G"]
 
 
 @pytest.mark.parametrize(

@@ -196,12 +196,29 @@ def _measure(
     if holder.warning and any(cell.limit_bytes for cell in missing):
         click.echo(f"note: {holder.warning}", err=True)
     clips = user_cache_path("sfumato") / "bench"
-    with CellRunner(clip, results.settings, holder, clips, stop) as run, _progress(missing) as tell:
+    with (
+        CellRunner(clip, results.settings, holder, clips, stop) as run,
+        _progress(missing) as tell,
+        _kept(results, path),
+    ):
         for cell in missing:
             tell(cell)
             results.cells[cell] = run(cell)
             if path is not None:
                 results.write(path)
+
+
+@contextmanager
+def _kept(results: Results, path: Path | None) -> Generator[None, None, None]:
+    """Say on an interrupt what was not in vain."""
+    from sfumato.stream.errors import Stopped
+
+    try:
+        yield
+    except Stopped:
+        if path is not None and results.cells:
+            click.echo(f"{path} keeps what is done; the same command goes on from there", err=True)
+        raise
 
 
 @contextmanager
