@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import ceil
 
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.budget import Budget
 from sfumato.stream.coding import encoder_cost
-from sfumato.stream.planner import Forecast, choose, forecasts
+from sfumato.stream.planner import FULL, Forecast, choose, forecasts
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.work import Work
 
@@ -42,7 +43,7 @@ def _way_out(
     for words, other_work, other_settings in _milder(work, settings):
         if choose(forecasts(other_work, spec, other_settings, budget)).fits:
             return f"try {words}"
-    return f"give it at least --memory-limit {-(-smallest.peak_rss_bytes // 2**20)}M"
+    return f"give it at least --memory-limit {ceil(smallest.peak_rss_bytes / FULL / 2**20)}M"
 
 
 def _milder(work: Work, settings: PaintSettings) -> Iterator[tuple[str, Work, PaintSettings]]:

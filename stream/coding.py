@@ -13,7 +13,7 @@ class EncoderCost:
     """Bytes are per pixel of a 4:2:0 8-bit frame. Found by coding an animation and a talking head
     at 720p and 2160p with PyAV 18."""
 
-    fixed_bytes: int = 9 << 20
+    fixed_bytes: int = 12 << 20
     bytes_per_px: float
     """With one thread, no lookahead and no B-frame."""
     bytes_per_bframe: float = 0.0

@@ -9,11 +9,9 @@ from pathlib import Path
 
 from sfumato.stream.budget import held_bytes
 
-NEAR_LIMIT = 0.95
-"""Share of the limit at which a job begins to shrink."""
-
-EVERY_FRAMES = 4
-"""Frames between two looks; a look takes about 15 microseconds."""
+NEAR_LIMIT = 0.97
+"""Share of the limit at which a job begins to shrink: a little more than what is planned for. A look
+takes about 15 microseconds."""
 
 SETTLE_FRAMES = 12
 """Frames to wait after a step until memory that it freed has gone back."""
@@ -43,7 +41,6 @@ class Watch:
         self._wait_frames -= 1
         if self._wait_frames > 0:
             return False
-        self._wait_frames = EVERY_FRAMES
         if self._resident() < NEAR_LIMIT * self._limit_bytes:
             return False
         self._wait_frames = SETTLE_FRAMES
