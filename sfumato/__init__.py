@@ -21,12 +21,14 @@ if TYPE_CHECKING:
         Stopped,
         StyleError,
     )
+    from sfumato.stream.live.api import live
     from sfumato.stream.report import Progress, Report
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "BudgetError": "errors",
+    "live": "live.api",
     "paint": "api",
     "stylize": "api",
     "Progress": "report",
@@ -49,6 +51,7 @@ __all__ = [
     "SourceError",
     "Stopped",
     "StyleError",
+    "live",
     "paint",
     "stylize",
 ]

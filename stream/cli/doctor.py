@@ -17,7 +17,7 @@ _FLAGS = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "amx_int8", "neon", "asi
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def doctor(as_json: bool) -> None:
-    """Show what this machine can do: CPU, memory, providers, encoders, versions."""
+    """Show what this machine can do: CPU, memory, providers, encoders, cameras, versions."""
     facts = machine()
     if as_json:
         click.echo(json.dumps(facts, indent=2))
@@ -36,6 +36,7 @@ def machine() -> dict[str, Any]:
     from sfumato.models.catalog import list_styles
     from sfumato.models.cores import cpu_flags, cpu_name, has_vnni, usable_cores
     from sfumato.models.providers import available_providers
+    from sfumato.stream.live.cameras import list_cameras
 
     flags = cpu_flags()
     return {
@@ -46,6 +47,7 @@ def machine() -> dict[str, Any]:
         "memory": f"{psutil.virtual_memory().available / 2**30:.1f} GiB available",
         "providers": available_providers(),
         "encoders": [name for name in _ENCODERS if name in av.codecs_available],
+        "cameras": [f"{camera.address} {camera.name}" for camera in list_cameras()],
         "styles": [style.name for style in list_styles()],
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "versions": {name: found for name in _PACKAGES if (found := _version(name))},

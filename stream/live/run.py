@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from threading import Event
 from typing import Self
@@ -47,7 +47,7 @@ class LiveRun:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def pictures(self, tick_s: float = 0.1) -> Iterator[Painted | None]:
+    def pictures(self, tick_s: float = 0.1) -> Generator[Painted | None, None, None]:
         """Each painted picture, once; None at least every ``tick_s`` while there is none.
 
         While the source is silent the last picture comes again and again with a small mark and
