@@ -29,8 +29,7 @@ _BAR_WIDTH = 32
 @paint_options
 @file_options
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@click.pass_context
-def plan(context: click.Context, /, source: str, sink: str, as_json: bool, **options: Any) -> None:
+def plan(source: str, sink: str, as_json: bool, **options: Any) -> None:
     """Show how INPUT would be painted: tiles, threads, predicted speed, time and memory."""
     from sfumato.stream.api import prepare_job
 
@@ -39,10 +38,7 @@ def plan(context: click.Context, /, source: str, sink: str, as_json: bool, **opt
         click.echo(json.dumps(prepared.to_dict(), indent=2))
     else:
         _show(prepared)
-        if prepared.reason is not None:
-            click.echo(f"Error: {prepared.reason}", err=True)
-    if prepared.reason is not None:
-        context.exit(1)
+    prepared.checked()
 
 
 def _show(prepared: Prepared) -> None:
