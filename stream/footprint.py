@@ -22,12 +22,14 @@ def release_startup_pages() -> int:
         return 0
     import psutil
 
-    madvise = ctypes.CDLL(None).madvise
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):  # the C library of GNU
+        library.malloc_trim(0)
+    madvise = library.madvise
     madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     released = 0
     for mapping in psutil.Process().memory_maps(grouped=False):
-        library = ".so" in Path(mapping.path).name
-        if library and "w" not in mapping.perms and mapping.anonymous == 0:
+        if ".so" in Path(mapping.path).name and "w" not in mapping.perms and mapping.anonymous == 0:
             start, stop = (int(address, 16) for address in mapping.addr.split("-"))
             if madvise(start, stop - start, MADV_DONTNEED) == 0:
                 released += mapping.rss

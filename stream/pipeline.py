@@ -29,6 +29,9 @@ from sfumato.stream.temporal.hold import Hold, Seen
 from sfumato.stream.temporal.smooth import Smoother
 from sfumato.stream.watch import Watch
 
+SETTLED_FRAMES = 3
+"""By then the last kernel has been loaded, or compiled."""
+
 
 class Pipeline:
     """Paints the frames of one source. A context manager; who opens it closes it.
@@ -123,7 +126,9 @@ class Pipeline:
             closing(prefetch(decoded, depth, "decode", self._stop)) as ahead,
             closing(self._stylizer.paint(self._working(ahead, originals))) as painted,
         ):
-            for painting in painted:
+            for number, painting in enumerate(painted):
+                if number == SETTLED_FRAMES:
+                    release_startup_pages()
                 self._count(painting)
                 original = originals.popleft()
                 with self._times.stage("smooth"):
