@@ -198,7 +198,7 @@ def test_other_settings_share_no_cell() -> None:
 def test_tables() -> None:
     killed = ended("killed", replace(CELL, limit="64M"))
     table = results_table(results(done([20]), killed))
-    assert "| 720p | 256M | toon | int8 | 20 | 100 | 150 | 0.1 | 5 | 1 | 200 | 210 |" in table
+    assert "| 720p | 256M | toon | int8 | 20 | 100 | 150 | 0.1 | 5 | 1 | 200 | 210 | 5 |" in table
     assert "| 720p | 64M | toon | auto | killed |" in table
     assert reasons([killed]) == ["720p, 64M, toon, auto: killed: because"]
     late = replace(done([20]), cold_status="killed", cold_start_s=None)

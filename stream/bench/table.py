@@ -41,7 +41,7 @@ def reasons(results: Iterable[Result]) -> list[str]:
 def _row(result: Result) -> dict[str, Any]:
     cell, spreads = result.cell, figures(result)
     middle = {name: spread.median for name, spread in spreads.items()}
-    predicted = [run.get("predicted_peak_rss_bytes") for run in result.runs]
+    peak, promised = middle.get("peak_rss_bytes"), _promised(result)
     return {
         "size": cell.size,
         "limit": cell.limit,
@@ -53,8 +53,9 @@ def _row(result: Result) -> dict[str, Any]:
         "CPU s/frame": middle.get("cpu_s_per_frame"),
         "cold start s": middle.get("cold_start_s", _unless_ok(result)),
         "warm start s": middle.get("warm_start_s"),
-        "peak MiB": _mib(middle.get("peak_rss_bytes")),
-        "predicted MiB": _mib(predicted[0] if predicted else None),
+        "peak MiB": _mib(peak),
+        "predicted MiB": _mib(promised),
+        "off %": 100 * (promised / peak - 1) if promised and peak else None,
     }
 
 
@@ -86,6 +87,11 @@ def _verdict(change: Change) -> str:
 def _precision(result: Result) -> str:
     """What ``auto`` came to, where it is known."""
     return str(result.runs[0]["precision"]) if result.runs else result.cell.precision
+
+
+def _promised(result: Result) -> int | None:
+    """The peak that the plan predicted; the runs of a cell have one plan."""
+    return result.runs[0]["predicted_peak_rss_bytes"] or None if result.runs else None
 
 
 def _unless_ok(result: Result) -> str | None:
