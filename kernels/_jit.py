@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar, cast
 
 import platformdirs
-from numba import config, njit
+from numba import njit
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -38,7 +39,7 @@ def helper(function: F) -> F:
 
 def compiled() -> bool:
     """Whether kernels lie ready in the cache, so that they need only be loaded."""
-    folders = [Path(config.CACHE_DIR)] if config.CACHE_DIR else [Path(__file__).parent]
+    folders = [Path(os.environ.get("NUMBA_CACHE_DIR", Path(__file__).parent))]
     folders.append(
         platformdirs.user_cache_path("numba", appauthor=False)
     )  # Numba's own second choice

@@ -113,6 +113,7 @@ class Stylizer:
         """The network for patches, on its way."""
         self._patches: Crew | None = None
         self._retired: list[ThreadPoolExecutor] = []
+        self._crew: Crew
         self._use(plan)
         spec = self._crew.spec
         grain = None if spec.grain_seed is None else grain_texture(spec.grain_seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -68,7 +69,7 @@ def test_options_are_kept() -> None:
 def test_memory_grows_with_what_is_counted() -> None:
     usual = forecasts(work(), SPEC, PaintSettings(), Budget(None, 2))[0]
     first = forecast(replace(usual.plan, patches=False), work(), Budget(None, 2))
-    for change in (
+    more_of: list[dict[str, Any]] = [
         {"queue_frames": 5},
         {"frames_in_flight": 7},
         {"workers": 4},
@@ -77,10 +78,12 @@ def test_memory_grows_with_what_is_counted() -> None:
         {"decoder_threads": 3},
         {"patches": True},
         {"exact": False, "overlap_px": 8},
-    ):
-        more = predict_memory(replace(first.plan, **change), work())  # type: ignore[arg-type]
-        assert sum(more.values()) > first.peak_rss_bytes, change
-    for change in ({"smoothed": False}, {"encoder": None}):
+    ]
+    for more_change in more_of:
+        more = predict_memory(replace(first.plan, **more_change), work())
+        assert sum(more.values()) > first.peak_rss_bytes, more_change
+    less: list[dict[str, object]] = [{"smoothed": False}, {"encoder": None}]
+    for change in less:
         assert sum(predict_memory(first.plan, work(**change)).values()) < first.peak_rss_bytes
     scaled = predict_memory(first.plan, work(paint_px=(640, 360)))
     assert scaled["smoothing"] < first.memory_bytes["smoothing"]
