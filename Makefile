@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: all demo test test-slow test-train lint format bench clean
+.PHONY: all demo test test-slow test-browser test-train lint format bench clean
 
 all: demo
 
@@ -35,6 +35,11 @@ test: $(VENV)/developing
 
 test-slow: $(VENV)/developing
 	$(BIN)/python -m pytest -m slow
+
+# Drives the page of `sfumato serve` in a real browser: Chromium (Debian: apt-get install chromium).
+test-browser: $(VENV)/developing
+	@for name in chromium chromium-browser google-chrome; do command -v $$name && exit; done; echo 'Chromium is needed: apt-get install chromium'; exit 1
+	$(BIN)/python -m pytest -m slow -s tests/test_serve_browser.py
 
 test-train: $(VENV)/developing
 	$(BIN)/python -m pip install --quiet --editable '.[dev,train]'

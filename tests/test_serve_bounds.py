@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from aiortc.jitterbuffer import JitterFrame
 from aiortc.mediastreams import MediaStreamError, VideoStreamTrack
 from aiortc.rtcrtpparameters import RTCRtpCodecParameters
 from aiortc.rtcrtpreceiver import RemoteStreamTrack
+from aiortc.rtp import RtpPacket
 from av.video.frame import VideoFrame
 
 from sfumato.stream.live.painter import LivePainter
@@ -23,6 +25,7 @@ from sfumato.stream.live.server.bounds import (
     MOST_ENCODED,
     EncodedFrames,
     NewestFrame,
+    PromptFrames,
     bound_receiver,
     use_encoder,
 )
@@ -78,6 +81,38 @@ def test_encoded_frames_do_not_pile_up_and_a_whole_picture_is_asked_for() -> Non
     for _ in range(MOST_ENCODED):
         queue.put(None)
     assert queue.get() is not None or queue.get() is None  # the end mark gets in, full or not
+
+
+def packet(number: int, timestamp: int, last: bool) -> RtpPacket:
+    made: Any = RtpPacket(sequence_number=number % 65536, timestamp=timestamp, marker=int(last))
+    made._data = bytes([number % 256])
+    return made  # type: ignore[no-any-return]
+
+
+def test_frames_come_with_their_last_packet_whatever_the_order() -> None:
+    frames = PromptFrames()
+    got = []
+    for number, timestamp, last in (
+        (65534, 0, False), (65535, 0, True),              # across the end of the numbers
+        (0, 3000, True),
+        (2, 6000, True), (1, 6000, False),                # the last one first
+        (4, 9000, False), (5, 9000, True), (3, 9000, False),
+        (6, 12000, False), (8, 15000, True), (7, 12000, True),
+        (9, 18000, True),
+    ):  # fmt: skip
+        _, frame = frames.add(packet(number, timestamp, last))
+        if frame is not None:
+            got.append((number, frame.timestamp, list(frame.data)))
+    assert got[:4] == [
+        (65535, 0, [254, 255]),
+        (0, 3000, [0]),
+        (1, 6000, [1, 2]),
+        (3, 9000, [3, 4, 5]),
+    ]
+    assert [(stamp, data) for _, stamp, data in got[4:]] == [
+        (12000, [6, 7]),
+        (15000, [8]),
+    ]
 
 
 def test_aiortc_still_has_what_is_replaced() -> None:

@@ -264,3 +264,21 @@ def test_stopping_the_server_hangs_up_and_joins_everything() -> None:
         await asyncio.sleep(0)
 
     run(test)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.01, 0.05, 0.2, 0.6])
+def test_page_that_vanishes_at_any_moment_frees_everything(after_s: float) -> None:
+    async def test() -> None:
+        async with client() as there:
+            await there.enter()
+            async with aiohttp.ClientSession(cookie_jar=there.http.cookie_jar) as http:
+                socket = await http.ws_connect(f"{there.base}/api/live", headers=there.origin)
+                one = Viewer(socket)
+                offering = asyncio.create_task(one.offer())
+                await asyncio.sleep(after_s)
+                await http.close()  # without a word of goodbye
+                await asyncio.gather(offering, return_exceptions=True)
+                await one.peer.close()
+                await gone(lambda: there.server.viewers.count == 0 and not painter_threads())
+
+    run(test)

@@ -14,9 +14,13 @@ from typing import Any
 
 from aiortc import RTCPeerConnection, RTCRtpReceiver, RTCRtpSender
 from aiortc.codecs.base import Encoder
+from aiortc.jitterbuffer import JitterBuffer, JitterFrame
 
 MOST_ENCODED = 10
 """Encoded frames that may wait: a third of a second at 30 frames per second."""
+
+PACKETS = 512
+"""As many as aiortc keeps of a video; a power of two."""
 
 LOOPBACK = "127.0.0.1"
 
@@ -69,8 +73,39 @@ class EncodedFrames(queue.Queue[Any]):
             self.dropped += 1
 
 
+class PromptFrames(JitterBuffer):
+    """Gives a frame when its last packet is there.
+
+    aiortc waits for the first packet of the next frame, which makes every picture a thirtieth of a
+    second older than it is. The last packet of a frame says so by its marker (RFC 6184, RFC 7741).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(capacity=PACKETS, is_video=True)
+
+    def _remove_frame(self, sequence_number: int) -> JitterFrame | None:
+        return super()._remove_frame(sequence_number) or self._whole_frame()
+
+    def _whole_frame(self) -> JitterFrame | None:
+        """The packets from the first on, if one of them is a last one and none is missing."""
+        parts: list[Any] = []
+        for count in range(self.capacity):
+            packet: Any = self._packets[((self._origin or 0) + count) % self.capacity]
+            if packet is None or (parts and packet.timestamp != parts[0].timestamp):
+                return None
+            parts.append(packet)
+            if packet.marker:
+                self.remove(len(parts))
+                return JitterFrame(b"".join(part._data for part in parts), parts[0].timestamp)
+        return None
+
+
 def bound_receiver(receiver: RTCRtpReceiver) -> tuple[EncodedFrames, NewestFrame]:
-    """Bound both queues of a receiver that has a track and has not started."""
+    """Bound both queues of a receiver that has a track and has not started.
+
+    Its frames also come at once: see :class:`PromptFrames`.
+    """
+    _replace(receiver, "RTCRtpReceiver", "jitter_buffer", PromptFrames())
     encoded = EncodedFrames(_private(receiver, "RTCRtpReceiver", "decoder_error"))
     _replace(receiver, "RTCRtpReceiver", "decoder_queue", encoded)
     newest = NewestFrame()

@@ -17,7 +17,7 @@ from av.packet import Packet
 from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType, VideoFrame
 
-FIRST_BPS, LEAST_BPS, MOST_BPS = 2_500_000, 150_000, 8_000_000
+FIRST_BPS, LEAST_BPS, MOST_BPS = 2_500_000, 150_000, 4_000_000
 FRAME_RATE = 30
 
 SCALES = (1.0, 0.75, 0.5, 0.375)

@@ -60,8 +60,10 @@ class Viewers:
             await _end(socket, str(exc))
         except TimeoutError:
             await _end(socket, "Time is up; connect again to go on.")
-        except (ConnectionError, web.HTTPException):
+        except web.HTTPException:
             raise
+        except ConnectionError:
+            pass
         except Exception:
             log.exception("a viewer was lost")
             await _end(socket, "Something went wrong here.")

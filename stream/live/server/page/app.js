@@ -29,6 +29,12 @@ async function comeIn() {
   showChoices();
 }
 
+// A server that was started anew does not know us.
+async function comeBack() {
+  const { entered } = await (await fetch("/api/state")).json();
+  if (!entered && !(await enter("")) && !$("gate").open) $("gate").showModal();
+}
+
 $("gate").addEventListener("cancel", (event) => event.preventDefault());
 $("gate").querySelector("form").addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -111,8 +117,9 @@ function connect() {
   live.addEventListener("error", ({ detail }) => lost(detail));
 }
 
-function lost({ reason, final }) {
+async function lost({ reason, final }) {
   const wait = RETRIES_MS[tries++];
+  await comeBack().catch(() => {});
   if (final || wait === undefined || !camera) return stop(reason);
   show("waiting", `${reason} Trying again.`);
   retryTimer = setTimeout(connect, wait);

@@ -1,7 +1,7 @@
 // One camera on its way there and back. Emits "answer", "stats", "error" and "end".
 
 const WANTED = { width: { ideal: 1280, max: 1280 }, height: { ideal: 720, max: 1280 }, frameRate: { ideal: 30, max: 30 } };
-const FIRST_KBPS = 2500, MOST_BPS = 5_000_000;
+const FIRST_KBPS = 1500, MOST_BPS = 2_500_000;
 const GATHER_MS = 1500;
 
 export function openCamera(facing, device) {
@@ -84,7 +84,7 @@ export class Live extends EventTarget {
     const parameters = this.sender.getParameters();
     if (!parameters.encodings?.length) return;
     Object.assign(parameters.encodings[0], { maxBitrate: MOST_BPS, maxFramerate: 30 });
-    parameters.degradationPreference = "balanced";
+    parameters.degradationPreference = "maintain-resolution";
     await this.sender.setParameters(parameters).catch(() => {});
   }
 
