@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.models.probe import NetworkCost
@@ -14,7 +15,7 @@ SPEC = StyleSpec(name="any", cell=4, multiple=4, radius_px=12)
 SIZES = {"360p": (640, 360), "720p": (1280, 720), "1080p": (1920, 1080), "2160p": (3840, 2160)}
 
 
-def work(size_px: tuple[int, int] = (1280, 720), **changes: object) -> Work:
+def work(size_px: tuple[int, int] = (1280, 720), **changes: Any) -> Work:
     made = Work(
         source_px=size_px,
         paint_px=size_px,
@@ -26,4 +27,4 @@ def work(size_px: tuple[int, int] = (1280, 720), **changes: object) -> Work:
         preset="superfast",
         frames=100,
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)

@@ -82,7 +82,7 @@ def test_memory_grows_with_what_is_counted() -> None:
     for more_change in more_of:
         more = predict_memory(replace(first.plan, **more_change), work())
         assert sum(more.values()) > first.peak_rss_bytes, more_change
-    less: list[dict[str, object]] = [{"smoothed": False}, {"encoder": None}]
+    less: list[dict[str, Any]] = [{"smoothed": False}, {"encoder": None}]
     for change in less:
         assert sum(predict_memory(first.plan, work(**change)).values()) < first.peak_rss_bytes
     scaled = predict_memory(first.plan, work(paint_px=(640, 360)))
