@@ -51,6 +51,7 @@ class Broadcast(LiveSink):
     each time. The first connection has to succeed."""
 
     takes_held = True
+    leave_s: float | None = 5.0
 
     def __init__(
         self, address: str, *, fps: float, write_timeout_s: float = WRITE_TIMEOUT_S
@@ -60,7 +61,7 @@ class Broadcast(LiveSink):
         self._fit: Fit | None = None
         self._stream: _Stream | None = None
         self._wait_s, self._again_s = FIRST_WAIT_S, 0.0
-        self._opened = self._lost = 0
+        self._opened = self.lost = 0
 
     def show(self, picture: Painted) -> None:
         """See :class:`LiveSink`."""
@@ -76,13 +77,13 @@ class Broadcast(LiveSink):
             self._drop()
             if self._opened == 0:
                 raise SinkError(f"cannot send to {self.name}: {plain(exc)}") from exc
-            self._lost += 1
+            self.lost += 1
             self._again_s = time.monotonic() + self._wait_s
             self._wait_s = min(2 * self._wait_s, LONGEST_WAIT_S)
 
     def finish(self) -> list[str]:
         """See :class:`LiveSink`."""
-        lost = [f"the stream to {self.name} broke off {self._lost} times"] if self._lost else []
+        lost = [f"the stream to {self.name} broke off {self.lost} times"] if self.lost else []
         if self._stream is not None:
             try:
                 self._stream.close()
@@ -165,9 +166,10 @@ def _open_container(address: str, timeout_s: float) -> OutputContainer:
     format_name = FORMATS.get(scheme.lower())
     if format_name is None:
         raise SinkError(f"--sink {address}: {scheme} is not known; use {', '.join(FORMATS)}")
-    options = {"rw_timeout": str(int(timeout_s * 1e6))}
+    if scheme.lower() == "tcp":  # the only one that FFmpeg gives a timeout for writing
+        address += f"{'&' if '?' in address else '?'}timeout={int(timeout_s * 1e6)}"
     try:
-        return av.open(address, "w", format=format_name, container_options=options)
+        return av.open(address, "w", format=format_name)
     except av.error.ProtocolNotFoundError:
         raise SinkError(
             f"--sink {address}: this FFmpeg build knows no {scheme} addresses"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sfumato.models.catalog import list_styles
 from sfumato.stream.errors import SfumatoError
+from sfumato.stream.live.fit import Fit
 from sfumato.stream.live.like import LikeFirst
 from sfumato.stream.live.painter import LivePainter, Painted
 from sfumato.stream.media.colour import ColourTags
@@ -85,7 +86,7 @@ class Controls:
     def _rescale(self) -> str:
         self._scale = (self._scale + 1) % len(SCALES)
         self._painter.switch(scale=SCALES[self._scale])
-        return f"scale {SCALES[self._scale] or 'auto'}"
+        return f"scale {SCALES[self._scale]:g}" if self._scale else "scale auto"
 
     def _smooth(self) -> str:
         self._smoothing = (self._smoothing + 1) % len(SMOOTHINGS)
@@ -97,7 +98,7 @@ class Controls:
             return "there is no picture yet"
         path = self._folder / f"{stamp()}.png"
         with open_sink(path, like=LikeFirst(picture.frame, ColourTags())) as sink:
-            sink.write(picture.frame)
+            sink.write(Fit(sink.size_px, sink.pixels)(picture.frame))
         return f"snapshot {path}"
 
 

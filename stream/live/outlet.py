@@ -9,9 +9,6 @@ from sfumato.stream.live.age import AgeMeter
 from sfumato.stream.live.newest import Newest
 from sfumato.stream.live.painter import Painted
 
-LEAVE_S = 10.0
-"""How long to wait at the end for a sink that hangs, or finishes a long recording."""
-
 
 class LiveSink(Protocol):
     """Where painted pictures go. All calls come from one thread."""
@@ -19,6 +16,8 @@ class LiveSink(Protocol):
     name: str
     takes_held: bool
     """It wants the last picture again and again while the source gives none."""
+    leave_s: float | None
+    """How long to wait for it at the end; None as long as it takes, as with a recording."""
 
     def show(self, picture: Painted) -> None:
         """Show a picture, or raise :class:`SinkError`: that ends the run."""
@@ -67,7 +66,7 @@ class Outlet:
     def close(self) -> None:
         """End the sink properly, and wait. Raises what went wrong with it."""
         self.end()
-        self._thread.join(LEAVE_S)
+        self._thread.join(self.sink.leave_s)
         if self._thread.is_alive():
             self.warnings.append(f"{self.sink.name} did not take its last pictures and was left")
         if self._error is not None:
@@ -77,7 +76,7 @@ class Outlet:
         """End the sink without a result."""
         self._aborted = True
         self._waiting.close()
-        self._thread.join(LEAVE_S)
+        self._thread.join(self.sink.leave_s)
 
     def _run(self) -> None:
         try:

@@ -25,6 +25,7 @@ class NullLive(LiveSink):
 
     name = "null"
     takes_held = False
+    leave_s: float | None = None
 
     def show(self, picture: Painted) -> None:
         """See :class:`LiveSink`."""
@@ -45,6 +46,7 @@ class FileLive(LiveSink):
     """
 
     takes_held = False
+    leave_s: float | None = None
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ class VirtualCamera(LiveSink):
 
     name = "virtual camera"
     takes_held = True
+    leave_s: float | None = 5.0
 
     def __init__(self, fps: float) -> None:
         """``fps``: what the camera says of itself. Raises :class:`SinkError` without the extra."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
@@ -59,21 +58,30 @@ class Window:
         """Where the line between source and result is, 0 (left) to 1."""
         self._figures = True
         self._help = self._dragging = False
-        self._screen: Any = None
+        self._size = (0, 0)
+        """Of the picture that the window was opened for."""
+        self._place = (0, 0, 1, 1)
+        """Where the picture is in the window: x, y, width, height."""
         self._to_rgb = cache(ToRgb)
 
     def show(self, picture: Painted, lines: Sequence[str]) -> None:
         """Put a picture on the screen, with ``lines`` of figures on top if those are wanted."""
         rgb = self._composed(picture)
         height, width, _ = rgb.shape
-        if self._screen is None or self._screen.get_size() != (width, height):
-            self._screen = self._open(width, height)
+        if (width, height) != self._size:
+            self._open(width, height)
+        screen = self._pygame.display.get_surface()  # another one once the user has resized it
+        self._place = fitted((width, height), screen.get_size())
+        x, y, *size = self._place
         surface = self._pygame.image.frombuffer(rgb.tobytes(), (width, height), "RGB")
-        self._screen.blit(surface, (0, 0))
+        if size != [width, height]:
+            screen.fill((0, 0, 0))
+            surface = self._pygame.transform.smoothscale(surface, size)
+        screen.blit(surface, (x, y))
         if self.view == "split":
-            x = round(self.split * width)
-            self._screen.fill((255, 255, 255), (x - LINE_PX // 2, 0, LINE_PX, height))
-        self._write([*(lines if self._figures else ()), *(HELP if self._help else ())], height)
+            line_x = x + round(self.split * size[0])
+            screen.fill((255, 255, 255), (line_x - LINE_PX // 2, y, LINE_PX, size[1]))
+        self._write(screen, [*(lines if self._figures else ()), *(HELP if self._help else ())])
         self._pygame.display.flip()
         if not picture.held:
             self.ages.note(picture.captured_s)
@@ -100,15 +108,12 @@ class Window:
         self._pygame.display.quit()
         self._pygame.font.quit()
 
-    def _open(self, width: int, height: int) -> Any:
-        """A window of the picture's size, which the graphics card scales as the user wants."""
-        display, flags = self._pygame.display, self._pygame.SCALED | self._pygame.RESIZABLE
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "no fast renderer": the picture shows all the same
-            try:
-                return display.set_mode((width, height), flags)
-            except self._pygame.error:  # no renderer at all
-                return display.set_mode((width, height))
+    def _open(self, width: int, height: int) -> None:
+        """A window of the picture's size, or as large as the screen allows."""
+        display = self._pygame.display
+        _, _, *size = fitted((width, height), display.get_desktop_sizes()[0], grow=False)
+        display.set_mode(size, self._pygame.RESIZABLE)
+        self._size = (width, height)
 
     def _composed(self, picture: Painted) -> NDArray[np.uint8]:
         painted = self._to_rgb(picture.frame.pixels)(picture.frame)
@@ -121,13 +126,13 @@ class Window:
         painted[:, :x] = source[:, :x]
         return painted
 
-    def _write(self, lines: Sequence[str], height: int) -> None:
-        font = self._pygame.font.Font(None, max(16, height // TEXT_PART))
+    def _write(self, screen: Any, lines: Sequence[str]) -> None:
+        font = self._pygame.font.Font(None, max(16, screen.get_height() // TEXT_PART))
         y = MARGIN_PX
         for line in lines:
             for offset, colour in ((1, (0, 0, 0)), (0, (255, 255, 255))):
                 text = font.render(line, True, colour)
-                self._screen.blit(text, (MARGIN_PX + offset, y + offset))
+                screen.blit(text, (MARGIN_PX + offset, y + offset))
             y += font.get_linesize()
 
     def _own(self, key: str) -> bool:
@@ -152,6 +157,16 @@ class Window:
             self._dragging = False
         elif event.type != self._pygame.MOUSEMOTION:
             return
-        if self._dragging and self._screen is not None:
-            x, _ = event.pos
-            self.split = min(1.0, max(0.0, x / self._screen.get_width()))
+        if self._dragging:
+            left, _, width, _ = self._place
+            self.split = min(1.0, max(0.0, (event.pos[0] - left) / width))
+
+
+def fitted(
+    inner: tuple[int, int], outer: tuple[int, int], *, grow: bool = True
+) -> tuple[int, int, int, int]:
+    """(x, y, width, height) of the largest place in ``outer`` with the shape of ``inner``."""
+    zoom = min(outer[0] / inner[0], outer[1] / inner[1])
+    zoom = zoom if grow else min(1.0, zoom)
+    width, height = max(1, round(inner[0] * zoom)), max(1, round(inner[1] * zoom))
+    return (outer[0] - width) // 2, (outer[1] - height) // 2, width, height

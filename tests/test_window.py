@@ -1,0 +1,90 @@
+"""The window, on SDL's driver without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from sfumato.stream.errors import SinkError
+from sfumato.stream.live.window import Window, fitted
+from tests.test_live_sink import picture
+
+pygame = pytest.importorskip("pygame")
+
+
+@pytest.fixture
+def window(monkeypatch: pytest.MonkeyPatch) -> Iterator[Window]:
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    window = Window()
+    yield window
+    window.close()
+
+
+def press(key: int) -> None:
+    pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=key))
+
+
+def screen() -> np.ndarray:
+    pixels = pygame.surfarray.array3d(pygame.display.get_surface())
+    return np.asarray(pixels).swapaxes(0, 1)
+
+
+def test_pictures_of_any_size_are_shown(window: Window) -> None:
+    for size in ((96, 64), (64, 96)):
+        window.show(picture(size_px=size), [])
+        assert screen().shape == (size[1], size[0], 3)
+    assert window.ages.shown == 2
+
+
+def test_a_resized_window_keeps_the_shape() -> None:
+    assert fitted((1280, 720), (1280, 720)) == (0, 0, 1280, 720)
+    assert fitted((1280, 720), (640, 720)) == (0, 180, 640, 360)
+    assert fitted((100, 100), (300, 200)) == (50, 0, 200, 200)
+    assert fitted((100, 100), (300, 200), grow=False) == (100, 50, 100, 100)
+
+
+def test_source_and_result_side_by_side(window: Window) -> None:
+    window.show(picture(), [])
+    press(pygame.K_b)
+    assert window.pressed() == [] and window.view == "split"
+    window.show(picture(), [])
+    press(pygame.K_b)
+    assert window.pressed() == [] and window.view == "beside"
+    window.show(picture(), [])
+    assert screen().shape == (64, 192, 3)
+
+
+def test_the_line_follows_the_mouse(window: Window) -> None:
+    window.view = "split"
+    window.show(picture(), [])
+    down = {"button": 1, "pos": (24, 10)}
+    pygame.event.post(pygame.event.Event(pygame.MOUSEBUTTONDOWN, down))
+    window.pressed()
+    assert window.split == pytest.approx(0.25)
+    window.show(picture(), [])
+    assert (screen()[:, 24] == 255).all()
+    pygame.event.post(pygame.event.Event(pygame.MOUSEBUTTONUP, button=1, pos=(24, 10)))
+    pygame.event.post(
+        pygame.event.Event(pygame.MOUSEMOTION, pos=(80, 10), rel=(0, 0), buttons=(0, 0, 0))
+    )
+    window.pressed()
+    assert window.split == pytest.approx(0.25)
+
+
+def test_keys_and_the_close_button(window: Window) -> None:
+    window.show(picture(), ["30 fps"])
+    for key in (pygame.K_s, pygame.K_LEFT, pygame.K_h, pygame.K_o):
+        press(key)
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    assert window.pressed() == ["s", "left", "q"]
+    window.show(picture(size_px=(640, 360)), ["30 fps"])  # with help, without figures
+
+
+def test_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SDL_VIDEODRIVER", raising=False)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(SinkError, match=r"no window can be opened.*--sink"):
+        Window()
