@@ -154,8 +154,10 @@ class Pipeline:
         report.cuts += painting.seen.cut
         report.frames_reused += run == 0
         report.tiles_run += run
-        if not painting.portion.patched:
+        if painting.portion.patch_px is None:
             report.tiles_reused += len(self.plan.tiles) - run
+        else:
+            report.plan["patch"] = "{}x{}".format(*painting.portion.patch_px)
         report.pixels_reused += 1 - float(painting.portion.fresh.mean())
         report.noise_codes = self._hold.variance**0.5
 

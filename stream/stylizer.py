@@ -204,7 +204,7 @@ class Stylizer:
         self._afresh = False
         if not portion.tiles:
             return _Job(seen, portion, None, None)
-        crew = self._patches if portion.patched and self._patches else self._crew
+        crew = self._patches if portion.patch_px and self._patches else self._crew
         job = _Job(seen, portion, self._pool.lease(), self._sums())
         for tile in portion.tiles:
             job.futures.append(self._workers.submit(self._paint_tile, job, tile, crew))

@@ -133,3 +133,52 @@ def mix(source: Array, painted: Array, strength: float) -> Array:
     share = round(strength * 256)
     total: Array = source.astype(int) * (256 - share) + painted.astype(int) * share
     return (total + 128) >> 8
+
+
+def blocks_of(plane: Array, blocks: tuple[int, int]) -> Array:
+    """The number (row, column) of the block of 8 × 8 luma samples that each sample lies in."""
+    down, across = (
+        8 if size > 4 * count else 4 for size, count in zip(plane.shape, blocks, strict=True)
+    )
+    rows, columns = np.indices(plane.shape)
+    return np.stack([rows // down, columns // across])
+
+
+def survey(now: Array, shown: Array, bits: int, blocks: tuple[int, int]) -> Array:
+    """Mean square, mean and largest difference of each block, in codes of 8 bit."""
+    step = (now.astype(float) - shown.astype(float)) * 2.0 ** (8 - bits)
+    places = blocks_of(now, blocks)
+    maps = np.zeros((3, *blocks))
+    for y, x in np.ndindex(blocks):
+        block = step[(places[0] == y) & (places[1] == x)]
+        maps[:, y, x] = (block**2).mean(), block.mean(), np.abs(block).max()
+    return maps
+
+
+def between_centres(values: Array, shape: tuple[int, ...]) -> Array:
+    """A block map spread over the samples of a plane, linear between block centres."""
+    spread = values.astype(float)
+    for axis in (0, 1):
+        blocks, samples = values.shape[axis], shape[axis]
+        side = 8 if samples > 4 * blocks else 4
+        place = (np.arange(samples) + 0.5) / side - 0.5
+        before = np.floor(place).astype(int)
+        share = (place - before).reshape((-1, 1) if axis == 0 else (1, -1))
+        lower = spread.take(before.clip(0, blocks - 1), axis)
+        upper = spread.take((before + 1).clip(0, blocks - 1), axis)
+        spread = lower + (upper - lower) * share
+    return spread
+
+
+def settle(now: Array, shown: Array, moving: Array, shift: Array | None, phase: Array) -> Array:
+    """What moves as it is; the rest as shown, plus the whole codes that its light passes."""
+    top = 2**8 - 1 if now.itemsize == 1 else 2**10 - 1
+    held = shown.astype(int)
+    if shift is not None:
+        rows, columns = np.indices(now.shape)
+        threshold = (columns * 0.7548776662 + rows * 0.5698402910) % 1
+        before = between_centres(phase, now.shape) + threshold
+        after = before + between_centres(shift, now.shape)
+        held = (held + np.floor(after) - np.floor(before)).clip(0, top).astype(int)
+    y, x = blocks_of(now, moving.shape)
+    return np.where(moving[y, x] != 0, now, held).astype(now.dtype)

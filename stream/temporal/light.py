@@ -16,11 +16,13 @@ whole blocks of chroma by a code at a time."""
 FOLLOWED_FRAMES = 8
 """Light is followed in every so many frames, so that tiles rest in between."""
 
-_SETTLED_FRAMES = 16  # over which the mean that a block had when it was held is found out
-_MEAN_FRAMES = 8.0  # of the running mean after that
+_SETTLED_FRAMES = 12  # over which the mean that a block had when it was held is found out
+_MEAN_FRAMES = 6.0  # of the running mean after that
 _TAIL = 5.6  # standard deviations: one false alarm in some ten seconds of 720p
 _LEAST_DRIFT = 0.25  # codes of 8 bit
-_DRIFT_SHARE = 0.1  # of the noise's standard deviation: 6 of the running mean's over 9 blocks
+_DRIFT_SHARE = (
+    0.1  # of the noise's standard deviation: 6 of the running mean's over the blocks around
+)
 
 
 class Light:
@@ -83,11 +85,13 @@ class Light:
         known = self._age > _SETTLED_FRAMES
         if self._frames % FOLLOWED_FRAMES or not known.any():
             return
-        drift = _average((self._mean - self._held) * known, known)
-        far = np.abs(drift) > max(_LEAST_DRIFT, _DRIFT_SHARE * variance**0.5)
+        own = (self._mean - self._held) * known
+        around = _average(own, known)
+        far = np.abs(around) > max(_LEAST_DRIFT, _DRIFT_SHARE * variance**0.5)
         self.follows = far & known
         if self.follows.any():
-            rise = np.where(self.follows, drift, 0).astype(np.float32)
+            # The neighbours' drift alone would leave a block that lags behind them there for ever.
+            rise = np.where(self.follows, (own + around) / 2, 0).astype(np.float32)
             self.change = np.abs(rise) + 8 * rise * rise
             self.shift = rise * np.float32(self._unit)
 
@@ -123,16 +127,17 @@ def _chi_square_tail(samples: NDArray[np.float64]) -> Blocks:
 
 
 def _average(values: Blocks, known: Mask) -> Blocks:
-    """Mean over the known blocks among each block and its eight neighbours."""
-    total, count = _box(values), _box(known.astype(np.float32))
+    """Mean over the known blocks among each block and its neighbours, the nearer the heavier."""
+    total, count = _binomial(values), _binomial(known.astype(np.float32))
     return np.asarray(total / np.maximum(count, 1), np.float32)
 
 
-def _box(values: Blocks) -> Blocks:
-    tall = values.copy()
+def _binomial(values: Blocks) -> Blocks:
+    """Sums with weights 1, 2, 1 along both axes."""
+    tall = 2 * values
     tall[1:] += values[:-1]
     tall[:-1] += values[1:]
-    wide = tall.copy()
+    wide = 2 * tall
     wide[:, 1:] += tall[:, :-1]
     wide[:, :-1] += tall[:, 1:]
     return wide

@@ -21,8 +21,8 @@ class Portion:
     tiles: tuple[Tile, ...]
     fresh: Mask
     """Blocks that may be painted otherwise than in the frame before."""
-    patched: bool = False
-    """The tiles are patches, not the plan's."""
+    patch_px: tuple[int, int] | None = None
+    """The shape of the tiles where they are patches; None where they are the plan's."""
 
 
 class Repaint:
@@ -56,8 +56,7 @@ class Repaint:
         return portion
 
     def _cost_px(self, portion: Portion) -> int:
-        shape_px = self.patches.shape_px if portion.patched and self.patches else self.plan.tile_px
-        return len(portion.tiles) * tile_cost_px(shape_px)
+        return len(portion.tiles) * tile_cost_px(portion.patch_px or self.plan.tile_px)
 
     def _portion(self, seen: Seen) -> Portion:
         fresh = self._reach.fresh(seen.changed)
@@ -68,7 +67,7 @@ class Repaint:
             return Portion(tiles, fresh)
         if cheaper_px(patches, fresh, plan_px) >= plan_px:
             return Portion(tiles, fresh)
-        return Portion(tuple(patches.over(fresh) or ()), fresh, patched=True)
+        return Portion(tuple(patches.over(fresh) or ()), fresh, patches.shape_px)
 
     def better_patches(self, seen: Seen, portion: Portion) -> Patches | None:
         """Patches that suit recent frames clearly better than those in use, now and then."""

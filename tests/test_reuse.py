@@ -1,0 +1,213 @@
+"""Painting only what changed: the same pictures as painting everything, for less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.kernels.formats import PixelFormat
+from sfumato.kernels.hold import BLOCK_PX, blocks_shape
+from sfumato.stream.frame import Frame, Plane, VideoInfo
+from sfumato.stream.pipeline import Pipeline
+from sfumato.stream.plan import make_plan
+from sfumato.stream.report import Report, StageTimes
+from sfumato.stream.settings import PaintSettings, Switch
+from sfumato.stream.temporal.repaint import Balance
+from sfumato.stream.temporal.reuse import Patches, Reach, Rect, kept
+from sfumato.stream.tiles import Tile
+from tests.networks import save_cell_net
+
+SIZE = st.tuples(st.integers(1, 700), st.integers(1, 500))
+
+
+def covered(tiles: list[Tile] | tuple[Tile, ...], size_px: tuple[int, int]) -> np.ndarray:
+    """How often each pixel is given."""
+    count = np.zeros(size_px[::-1], int)
+    for tile in tiles:
+        count[tile.y.start : tile.y.stop, tile.x.start : tile.x.stop] += 1
+    return count
+
+
+def some_blocks(size_px: tuple[int, int], seed: int, share: float) -> np.ndarray:
+    """A block map with clumps in it."""
+    rng = np.random.default_rng(seed)
+    mask = np.zeros(blocks_shape(*size_px), np.bool_)
+    for _ in range(1 + round(share * 5)):
+        y, x = (int(rng.integers(0, size)) for size in mask.shape)
+        mask[y : y + int(rng.integers(1, 9)), x : x + int(rng.integers(1, 9))] = True
+    return mask
+
+
+@given(SIZE, st.integers(0, 99), st.sampled_from([0, 4, 12, 16]), st.sampled_from([128, 192, 320]))
+@settings(max_examples=60, deadline=None)
+def test_patches_give_all_that_is_fresh(
+    size_px: tuple[int, int], seed: int, radius_px: int, side: int
+) -> None:
+    fresh = some_blocks(size_px, seed, 1.0)
+    patches = Patches((side, 128), size_px, radius_px, 4)
+    tiles = patches.over(fresh)
+    assert tiles is not None
+    wanted = np.repeat(np.repeat(fresh, BLOCK_PX, 0), BLOCK_PX, 1)[: size_px[1], : size_px[0]]
+    assert (covered(tiles, size_px)[wanted] > 0).all()
+    for tile in tiles:
+        for span, length, tile_px in ((tile.x, size_px[0], side), (tile.y, size_px[1], 128)):
+            assert span.origin % 4 == 0 and span.start % 2 == 0
+            assert span.stop % 2 == 0 or span.stop == length
+            assert span.origin + radius_px <= span.start < span.stop <= length
+            assert span.stop + radius_px <= span.origin + tile_px
+
+
+@given(SIZE, st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_what_no_tile_gives_is_kept_once(size_px: tuple[int, int], seed: int) -> None:
+    tiles = Patches((128, 128), size_px, 8, 4).over(some_blocks(size_px, seed, 0.5)) or []
+    count = covered(tiles, size_px)
+    copied = np.zeros_like(count)
+    rects: list[Rect] = list(kept(tiles, size_px))
+    for left, top, right, bottom in rects:
+        assert left < right and top < bottom and left % 2 == 0 and top % 2 == 0
+        copied[top:bottom, left:right] += 1
+    np.testing.assert_array_equal(copied, count == 0)
+
+
+@given(SIZE, st.integers(0, 99), st.sampled_from([None, 0, 16]))
+@settings(max_examples=60, deadline=None)
+def test_tiles_whose_window_changed_are_painted(
+    size_px: tuple[int, int], seed: int, overlap_px: int | None
+) -> None:
+    """Against the definition: which pixels does a tile's window show, mirrored ones included?"""
+    plan = make_plan(
+        *size_px, radius_px=24, multiple=4, cores=2, tile_px=(192, 128), overlap_px=overlap_px
+    )
+    changed = some_blocks(size_px, seed, 0.2)
+    pixels = np.repeat(np.repeat(changed, BLOCK_PX, 0), BLOCK_PX, 1)[: size_px[1], : size_px[0]]
+    reach = Reach(plan, size_px, 24, local=True)
+    fresh = reach.fresh(changed)
+    chosen = reach.tiles(changed, fresh)
+    blocks = np.repeat(np.repeat(fresh, BLOCK_PX, 0), BLOCK_PX, 1)[: size_px[1], : size_px[0]]
+    for tile in plan.tiles:
+        spans = ((tile.y, size_px[1], plan.tile_px[1]), (tile.x, size_px[0], plan.tile_px[0]))
+        shown = []
+        for span, length, tile_px in spans:
+            first, stop = span.origin, span.origin + tile_px
+            if plan.exact:  # farther pixels change nothing of what it gives
+                first, stop = max(first, span.start - 24), min(stop, span.stop + 24)
+            padded = np.pad(np.arange(length), 4096, mode="reflect" if length > 1 else "edge")
+            shown.append(np.unique(padded[first + 4096 : stop + 4096]))
+        if pixels[np.ix_(*shown)].any():
+            assert tile in chosen
+            if not plan.exact:
+                assert blocks[tile.y.start : tile.y.stop, tile.x.start : tile.x.stop].all()
+    if not plan.exact:  # all that is feathered into a painted pixel is there
+        whole = covered(plan.tiles, size_px) == covered(chosen, size_px)
+        assert whole[blocks].all()
+
+
+def test_norms_over_the_whole_frame_reach_everywhere() -> None:
+    plan = make_plan(256, 256, radius_px=8, multiple=4, cores=1, tile_px=(128, 128))
+    changed = np.zeros((32, 32), np.bool_)
+    reach = Reach(plan, (256, 256), 8, local=False)
+    assert not reach.fresh(changed).any()
+    changed[3, 4] = True
+    assert reach.fresh(changed).all()
+
+
+def test_looking_rests_where_it_does_not_pay() -> None:
+    balance = Balance()
+    balance.second_per_px = 1e-8
+    looked = 0
+    for _ in range(Balance.TRIAL_FRAMES + Balance.REST_FRAMES + 20):
+        if balance.pays():
+            looked += 1
+            balance.add(1e-4, 0)
+    assert Balance.TRIAL_FRAMES <= looked <= Balance.TRIAL_FRAMES + 22
+    balance = Balance()
+    balance.second_per_px = 1e-8
+    for _ in range(1000):
+        assert balance.pays()
+        balance.add(1e-4, 500_000)
+
+
+WIDTH_PX, HEIGHT_PX = 480, 272
+PIXELS = PixelFormat()
+
+
+def scene(number: int, kind: str) -> tuple[Plane, ...]:
+    """Planes of frame ``number``: a thing moves over a still, noisy or changing background."""
+    rng = np.random.default_rng(number if kind == "noisy" else 0)
+    planes: list[Plane] = []
+    for shift, (rows, columns) in enumerate(PIXELS.plane_shapes(WIDTH_PX, HEIGHT_PX)):
+        y, x = np.mgrid[:rows, :columns] << min(shift, 1)
+        codes = 110 + 50 * np.sin(x / 23 + (number if kind == "moving" else 0)) * np.cos(y / 17)
+        where = 6 * (number // (5 if kind == "slides" else 1))
+        codes[(x >= where) & (x < where + 50) & (y >= 100) & (y < 160)] += 40
+        codes += rng.normal(0, 2, codes.shape)
+        planes.append(codes.clip(0, 255).astype(np.uint8))
+    return tuple(planes)
+
+
+def painted(
+    style: Path, kind: str, reuse: Switch, frames: int = 20, **options: object
+) -> tuple[list[list[bytes]], Report]:
+    """The planes of all painted frames, and the report."""
+
+    def source() -> Iterator[Frame]:
+        for number in range(frames):
+            yield Frame(scene(number, kind), PIXELS, number, Fraction(1, 30))
+
+    report = Report(source="", sink="")
+    info = VideoInfo(WIDTH_PX, HEIGHT_PX, PIXELS)
+    chosen = PaintSettings(style=str(style), reuse=reuse, workers=2, **options)  # type: ignore[arg-type]
+    with Pipeline(info, PIXELS, chosen, report, StageTimes()) as pipeline:
+        outs = [[plane.tobytes() for plane in f.planes] for f in pipeline.paint(source())]
+    return outs, report
+
+
+@pytest.fixture(scope="module")
+def styles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("styles")
+    save_cell_net(folder / "int8.onnx")
+    save_cell_net(folder / "fp32.onnx", int8=False, layers=6)
+    return {"int8": folder / "int8.onnx", "fp32": folder / "fp32.onnx"}
+
+
+CASES = {
+    "whole frames and patches": {},
+    "small tiles": {"tile_px": (128, 128)},
+    "feathered": {"tile_px": (128, 128), "overlap_px": 8},
+    "no smoothing": {"smooth": 0.0},
+    "smaller and mixed": {"scale": 0.5, "strength": 0.6},
+    "no hold": {"hold": "off"},
+}
+
+
+EVERY = [(case, kind) for case in CASES for kind in ("noisy", "slides")]
+
+
+@pytest.mark.parametrize(
+    ("case", "kind"), [*EVERY, ("small tiles", "moving"), ("whole frames and patches", "still")]
+)
+def test_reuse_changes_nothing(styles: dict[str, Path], case: str, kind: str) -> None:
+    style = styles["fp32" if case == "feathered" else "int8"]
+    once, report = painted(style, kind, "auto", **CASES[case])
+    whole, plain = painted(style, kind, "off", **CASES[case])
+    assert once == whole
+    assert plain.frames_reused == plain.tiles_reused == plain.pixels_reused == 0
+    if kind == "slides":
+        assert report.frames_reused == 16
+    if kind == "still":
+        assert report.pixels_reused > 0.4 * report.frames_in
+    if case == "whole frames and patches" and kind != "slides":
+        assert "patch" in report.plan
+
+
+def test_one_worker_and_many_repeats_do_not_hang(styles: dict[str, Path]) -> None:
+    outs, report = painted(styles["int8"], "slides", "auto", frames=60)
+    assert len(outs) == 60 and report.frames_reused == 48
+    assert report.tiles_run < 60
