@@ -17,7 +17,7 @@ import pytest
 
 from sfumato.stream.bench.cell import CellRunner
 from sfumato.stream.bench.clips import clip_at, duration_s, fingerprint
-from sfumato.stream.bench.holder import Holder, find_holder
+from sfumato.stream.bench.holder import Holder, ResourceLimit, find_holder
 from sfumato.stream.bench.matrix import BenchSettings, Cell
 from sfumato.stream.bench.process import Commands
 from sfumato.stream.errors import SourceError, Stopped
@@ -76,6 +76,15 @@ def test_a_command_beyond_its_limit_does_not_finish(commands: Commands, holder: 
         assert ended.code == -9
     else:
         assert ended.said == "MemoryError"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA holds on Linux alone")
+def test_without_groups_allocations_fail_at_the_limit(tmp_path: Path) -> None:
+    commands = Commands(ResourceLimit(), tmp_path, Event())
+    words = [sys.executable, "-c", _GREEDY]
+    assert commands.run(words, {}, 800 * MIB).code == 0
+    ended = commands.run(words, {}, 100 * MIB)
+    assert (ended.code, ended.said) == (1, "MemoryError")
 
 
 def test_a_command_is_ended_when_asked(holder: Holder, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ class _Systemd(Holder):
         yield [*self._words, *limits, "--", *words]
 
 
-class _ResourceLimit(Holder):
+class ResourceLimit(Holder):
     """``RLIMIT_DATA``: allocations fail, where a group would kill."""
 
     name = "RLIMIT_DATA"
@@ -113,7 +113,7 @@ def find_holder() -> Holder:
         *(_GroupV1(root) for root in _mounts("cgroup", "memory")),
         *(_GroupV2(root) for root in _mounts("cgroup2")),
         *(_Systemd(user=user) for user in (True, False) if sys.platform == "linux"),
-        *([_ResourceLimit()] if sys.platform == "linux" else []),
+        *([ResourceLimit()] if sys.platform == "linux" else []),
     ]
     return next((holder for holder in tried if _works(holder)), _Nothing())
 
