@@ -88,7 +88,6 @@ class Pipeline:
         self._mixed: tuple[Plane, ...] | None = None
         self._recode = cache(Recode)
         self._describe(prepared, self._stylizer.provider)
-        release_startup_pages()
 
     def __enter__(self) -> Self:
         return self
