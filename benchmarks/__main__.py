@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
@@ -43,6 +45,25 @@ def figures(parts: tuple[str, ...]) -> None:
         started_s = time.perf_counter()
         write_block(name, PARTS[name]())
         click.echo(f"{name}: {time.perf_counter() - started_s:.0f} s", err=True)
+
+
+@main.command()
+@click.option("--seconds", type=float, default=300.0, show_default=True, help="Of each run.")
+@click.option("--style", default="toon", show_default=True)
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the figures.")
+def live(seconds: float, style: str, json_path: Path | None) -> None:
+    """Live runs of a file, a test picture and a pipe; and one that loses a core on the way."""
+    from benchmarks.live import core_figures, live_figures
+    from sfumato.stream.bench.facts import machine_line
+    from sfumato.stream.bench.table import markdown_table
+
+    rows = live_figures(sample(), seconds, style)
+    click.echo(markdown_table(rows) + "\n")
+    phases = core_figures(sample(), seconds, style)
+    click.echo(markdown_table(phases))
+    if json_path is not None:
+        found = {"machine": machine_line(), "live": rows, "one core": phases}
+        json_path.write_text(json.dumps(found, indent=1) + "\n")
 
 
 @main.command()

@@ -20,5 +20,5 @@ def figures(run: LiveRun) -> list[str]:
         f"dropped: {dropped}",
     ]
     if run.reader.state != "playing":
-        lines.insert(0, f"the source is {run.reader.state}")
+        lines.insert(0, f"source: {run.reader.state}")
     return lines

@@ -76,6 +76,8 @@ def find_input(
         address = check_readable(source)
         name = "standard input"
         return Input(name, "pipe", lambda _: _open(name, address), paced=realtime)
+    if Path(source).is_fifo():
+        return Input(source, "pipe", lambda _: _open(source, local(source)), paced=realtime)
     if Path(source).is_file():
         address = local(check_readable(source))
         return Input(source, "file", lambda _: _open(source, address), paced=True)
