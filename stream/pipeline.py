@@ -88,6 +88,7 @@ class Pipeline:
         self._mixed: tuple[Plane, ...] | None = None
         self._recode = cache(Recode)
         self._describe(prepared, self._stylizer.provider)
+        release_startup_pages()  # else the first frames come on top of what loading took
 
     def __enter__(self) -> Self:
         return self
