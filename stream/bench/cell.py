@@ -35,7 +35,7 @@ class Result:
     reason: str = ""
     """Why there are no figures, in one line."""
     cold_status: Status | None = None
-    """How the job without caches ended; None: not tried."""
+    """How the job with empty caches ended; None: not asked for."""
     cold_start_s: float | None = None
     """From that command to its first painted frame."""
     runs: list[dict[str, Any]] = field(default_factory=list)
@@ -72,11 +72,12 @@ class CellRunner:
         return replace(result, runs=runs if result.status == "ok" else [])
 
     def _first(self, cell: Cell, caches: str) -> Result:
-        """Fill the caches. A job that needs them full to fit is no reason to give the cell up."""
+        """Fill the caches. To compile takes memory of its own: who does not fit with empty caches
+        may well fit with full ones."""
         first = self._job(cell, FIRST_FRAMES, caches)
         cold = first.status if self._settings.cold else None
         start_s = first.runs[0]["start_s"] if cold == "ok" else None
-        if first.status == "killed":
+        if first.status in ("killed", "refused"):
             unlimited = self._job(replace(cell, limit="none"), FIRST_FRAMES, caches)
             first = replace(first, status=unlimited.status, reason=unlimited.reason)
         return Result(
