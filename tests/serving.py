@@ -11,7 +11,8 @@ from typing import Any
 
 import aiohttp
 
-from sfumato.stream.live.server.app import Server, serving
+from sfumato.stream.live.server.app import serving
+from sfumato.stream.live.server.routes import Server
 from sfumato.stream.live.server.settings import ServeSettings
 from sfumato.stream.live.settings import LiveSettings
 from sfumato.stream.settings import PaintSettings

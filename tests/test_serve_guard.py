@@ -8,6 +8,7 @@ import re
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -227,12 +228,13 @@ def test_token_is_compared_as_a_whole() -> None:
 
 
 def test_settings_that_make_no_sense_name_the_option() -> None:
-    for settings, option in (
+    senseless: list[tuple[dict[str, Any], str]] = [
         ({"port": 70_000}, "--port 70000"),
         ({"max_viewers": 0}, "--max-viewers 0"),
         ({"max_upload_bytes": 5}, "--max-upload"),
         ({"cert": Path("a.pem")}, "--cert and --key"),
-    ):
+    ]
+    for settings, option in senseless:
         with pytest.raises(SettingsError, match=option):
             ServeSettings(**settings)
 

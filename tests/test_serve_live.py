@@ -25,7 +25,7 @@ class Camera(VideoStreamTrack):
 
     def __init__(self) -> None:
         super().__init__()
-        self.size_px = SIZE_PX
+        self.size_px: tuple[int, int] = SIZE_PX
         self.number = 0
 
     async def recv(self) -> VideoFrame:

@@ -110,7 +110,9 @@ def serve(stop: Stop, /, **options: Any) -> None:
     _check_extra()
     with stop.job() as asked:
         import asyncio
+        import logging
 
+        logging.getLogger("aiortc").setLevel(logging.ERROR)  # a lost packet is no news
         from sfumato.stream.live.server.app import serve as serve_until
 
         settings = _settings(**options)

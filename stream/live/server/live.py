@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from sfumato.stream.errors import SfumatoError
+from sfumato.stream.live.server.gallery import Gallery
 from sfumato.stream.live.server.messages import MessageError, parse_object, parse_strength
 from sfumato.stream.live.server.settings import ServeSettings
 from sfumato.stream.live.server.viewer import Viewer
@@ -34,9 +34,9 @@ STATS_S = 0.5
 class Viewers:
     """Places for cameras."""
 
-    def __init__(self, settings: ServeSettings, styles: Sequence[str]) -> None:
+    def __init__(self, settings: ServeSettings, gallery: Gallery) -> None:
         self._settings = settings
-        self._styles = frozenset(styles)
+        self._gallery = gallery
         self._sockets: set[web.WebSocketResponse] = set()
 
     @property
@@ -95,7 +95,7 @@ class Viewers:
         """Hear wishes and tell figures until one side has enough."""
         tasks = [
             asyncio.create_task(self._hear(socket, viewer)),
-            asyncio.create_task(_tell(socket, viewer)),
+            asyncio.create_task(self._tell(socket, viewer)),
             asyncio.create_task(viewer.ended.wait()),
         ]
         try:
@@ -118,17 +118,15 @@ class Viewers:
             )
 
     def _style(self, message: dict[str, Any]) -> str | None:
-        """A style of the list: a name from outside never becomes a path."""
-        style = message.get("style")
-        if style is not None and style not in self._styles:
-            raise MessageError("there is no such style")
-        return style
+        key = message.get("style")
+        return None if key is None else self._gallery.find(key)
 
-
-async def _tell(socket: web.WebSocketResponse, viewer: Viewer) -> None:
-    while True:
-        await asyncio.sleep(STATS_S)
-        await socket.send_json({"type": "stats", **viewer.stats()})
+    async def _tell(self, socket: web.WebSocketResponse, viewer: Viewer) -> None:
+        while True:
+            await asyncio.sleep(STATS_S)
+            stats = viewer.stats()
+            stats["style"] = self._gallery.key_of(stats["style"])
+            await socket.send_json({"type": "stats", **stats})
 
 
 async def _receive(socket: web.WebSocketResponse) -> dict[str, Any] | None:

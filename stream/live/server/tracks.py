@@ -18,6 +18,9 @@ from sfumato.stream.live.painter import LivePainter
 from sfumato.stream.media.colour import is_full_range, matrix_of
 from sfumato.stream.media.planes import frame_of, planes_of
 
+MOST_PIXELS = 1920 * 1088
+"""The page asks for 1280x720; whoever sends more gets it painted at half the size."""
+
 LOOK_S = 0.25
 """How often a waiting thread looks whether it should end."""
 
@@ -34,9 +37,13 @@ async def feed(camera: MediaStreamTrack, painter: LivePainter) -> None:
 
 
 def from_camera(picture: VideoFrame) -> Frame:
-    """A decoded camera frame as ours, without a copy where it is 4:2:0 in 8 bit."""
-    if picture.format.name not in ("yuv420p", "yuvj420p"):
-        picture = picture.reformat(format="yuv420p")
+    """A decoded camera frame as ours, without a copy where it is 4:2:0 in 8 bit and no larger than
+    :data:`MOST_PIXELS`."""
+    width_px, height_px = picture.width, picture.height
+    while width_px * height_px > MOST_PIXELS:
+        width_px, height_px = max(2, width_px // 4 * 2), max(2, height_px // 4 * 2)
+    if picture.format.name not in ("yuv420p", "yuvj420p") or width_px != picture.width:
+        picture = picture.reformat(width_px, height_px, "yuv420p")
     matrix, _ = matrix_of(picture)
     pixels = PixelFormat("420", 8, matrix, is_full_range(picture))
     return Frame(planes_of(picture), pixels, picture.pts or 0, VIDEO_TIME_BASE, keep=picture)

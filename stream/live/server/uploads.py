@@ -77,9 +77,10 @@ class Jobs:
     def __init__(self, settings: ServeSettings) -> None:
         self._settings = settings
         self._jobs: dict[str, Job] = {}
-        self._folder = Path(tempfile.mkdtemp(prefix="sfumato-"))
+        self._folder = Path()
 
     async def __aenter__(self) -> Self:
+        self._folder = Path(tempfile.mkdtemp(prefix="sfumato-"))
         return self
 
     async def __aexit__(self, *_: object) -> None:
