@@ -13,14 +13,17 @@ that the first picture took."""
 KERNELS_BYTES = 26 << 20
 """Compiled kernels and what loads them."""
 
-COLD_BYTES = 80 << 20
+COLD_BYTES = 55 << 20
 """What compiling the kernels takes on top, the first time ever."""
 
-CODE_BYTES = 33 << 20
+CODE_BYTES = 29 << 20
 """Pages of libraries that are in use while frames flow."""
 
-STARTUP_CODE_BYTES = 73 << 20
+STARTUP_CODE_BYTES = 66 << 20
 """The same while kernels are loaded, most of it LLVM; given back before the first frame."""
+
+USUAL_PATCH = 0.5
+"""Size of patches as a share of the largest that a plan allows."""
 
 PER_THREAD_BYTES = 1 << 20
 """Stack and allocator arena of one thread that is busy."""
@@ -51,10 +54,11 @@ def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
 
 
 def _patches(plan: Plan, work: Work) -> float:
-    """A second network, at its largest."""
+    """A second network for the patches, which are rarely of the largest size that they may have."""
     if not plan.patches or not plan.exact:
         return 0
-    return work.network.fixed_bytes + plan.workers * plan.patch_px * work.network.bytes_per_px
+    tiles_px = plan.workers * plan.patch_px
+    return work.network.fixed_bytes + USUAL_PATCH * tiles_px * work.network.bytes_per_px
 
 
 def _network(plan: Plan, work: Work) -> float:
