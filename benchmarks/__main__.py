@@ -32,7 +32,7 @@ def main(context: click.Context) -> None:
 @main.command()
 @_parts
 def show(parts: tuple[str, ...]) -> None:
-    """Measure parts (all without one) and print them."""
+    """Measure parts (all without one) and print them; memory draws its plot too."""
     for name in parts or PARTS:
         click.echo(f"{PARTS[name]()}\n")
 
