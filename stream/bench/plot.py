@@ -91,7 +91,8 @@ def _dress(axes: Axes, results: Results, title: str) -> None:
     axes.set_xticks(limits, [f"{limit:g}" for limit in limits])
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda fps, _: f"{fps:g}"))
-    axes.set(xlabel="memory limit, MiB", ylabel="frames per second", title=title)
+    axes.set(xlabel="memory limit, MiB", ylabel="frames per second")
+    axes.set_title(title, fontsize="small")
     axes.grid(alpha=0.3)
     found = {result.status for result in results.cells.values()}
     for status, mark in _MARKS.items():
