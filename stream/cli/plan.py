@@ -43,31 +43,43 @@ def plan(source: str, sink: str, as_json: bool, **options: Any) -> None:
 
 def _show(prepared: Prepared) -> None:
     from rich.console import Console
+    from rich.table import Table
 
-    console = Console(highlight=False)
     forecast, plan = prepared.forecast, prepared.forecast.plan
-    tiles = len(plan.tiles)
-    console.print(
-        f"{prepared.spec.name} at {prepared.choice.precision}: "
-        f"{tiles} tile{'s' * (tiles > 1)} of {plan.tile_px[0]}x{plan.tile_px[1]} per frame, "
-        f"{plan.workers} worker{'s' * (plan.workers > 1)} x {plan.intra_op} thread{'s' * (plan.intra_op > 1)}, "
-        f"{plan.queue_frames} frames decoded ahead, {plan.frames_in_flight} in flight, "
-        f"encoder: {_encoder(plan.encoder_threads, plan.lookahead_frames)}"
-    )
+    width, height = plan.tile_px
     time = "" if forecast.seconds is None else f", {_duration(forecast.seconds)} in all"
-    console.print(f"about {forecast.fps:.1f} fps{time}")
+    facts = Table.grid(padding=(0, 2))
+    for name, value in {
+        "style": f"{prepared.spec.name} at {prepared.choice.precision}",
+        "tiles": f"{len(plan.tiles)} of {width}x{height} per frame",
+        "workers": f"{plan.workers}, with {_count(plan.intra_op, 'thread')} each",
+        "queues": f"{_count(plan.queue_frames, 'frame')} decoded ahead, "
+        f"{plan.frames_in_flight} in flight",
+        "encoding": _encoding(plan.encoder_threads, plan.lookahead_frames),
+        "speed": f"about {forecast.fps:.1f} fps{time}",
+    }.items():
+        facts.add_row(name, value)
+    console = Console(highlight=False)
+    console.print(facts)
+    console.print()
     console.print(_chart(prepared))
 
 
-def _encoder(threads: int, lookahead: int | None) -> str:
-    words = f"{threads} thread{'s' * (threads > 1)}"
-    return words if lookahead is None else f"{words}, {lookahead} frames of lookahead"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _encoding(threads: int, lookahead: int | None) -> str:
+    words = _count(threads, "thread")
+    return words if lookahead is None else f"{words}, {_count(lookahead, 'frame')} of lookahead"
 
 
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _chart(prepared: Prepared) -> Any:
