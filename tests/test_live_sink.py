@@ -151,18 +151,13 @@ def test_a_stream_into_a_folder(tmp_path: Path) -> None:
     assert "#EXTM3U" in (tmp_path / "hls" / "live.m3u8").read_text()
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
-        ("nope://x", "nope is not known; use rtmp"),
-        ("tcp://127.0.0.1:9", "cannot send to tcp://127.0.0.1:9: Connection refused"),
-    ],
-)
-def test_streams_that_cannot_begin(address: str, words: str) -> None:
-    outlet = Outlet(Broadcast(address, fps=30))
+def test_streams_that_cannot_begin() -> None:
+    with pytest.raises(SinkError, match="nope is not known; use rtmp"):
+        Broadcast("nope://x", fps=30)
+    outlet = Outlet(Broadcast("tcp://127.0.0.1:9", fps=30))
     outlet.show(picture())
     wait_for(lambda: outlet.ended, "the end")
-    with pytest.raises(SinkError, match=words):
+    with pytest.raises(SinkError, match=r"cannot send to tcp://127.0.0.1:9: Connection refused"):
         outlet.close()
 
 

@@ -56,6 +56,10 @@ class Broadcast(LiveSink):
     def __init__(
         self, address: str, *, fps: float, write_timeout_s: float = WRITE_TIMEOUT_S
     ) -> None:
+        """Raises :class:`SinkError` for a kind of address that is not known."""
+        scheme, there, _ = address.partition("://")
+        if there and scheme.lower() not in FORMATS:
+            raise SinkError(f"--sink {address}: {scheme} is not known; use {', '.join(FORMATS)}")
         self.name = address
         self._fps, self._timeout_s = fps, write_timeout_s
         self._fit: Fit | None = None
@@ -163,13 +167,10 @@ def _open_container(address: str, timeout_s: float) -> OutputContainer:
     scheme, there, _ = address.partition("://")
     if not there:
         return _open_folder(Path(address))
-    format_name = FORMATS.get(scheme.lower())
-    if format_name is None:
-        raise SinkError(f"--sink {address}: {scheme} is not known; use {', '.join(FORMATS)}")
     if scheme.lower() == "tcp":  # the only one that FFmpeg gives a timeout for writing
         address += f"{'&' if '?' in address else '?'}timeout={int(timeout_s * 1e6)}"
     try:
-        return av.open(address, "w", format=format_name)
+        return av.open(address, "w", format=FORMATS[scheme.lower()])
     except av.error.ProtocolNotFoundError:
         raise SinkError(
             f"--sink {address}: this FFmpeg build knows no {scheme} addresses"

@@ -1,9 +1,7 @@
-"""Pipelines that paint one frame when told to, made ahead in the background."""
+"""A pipeline that paints one frame when told to."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from queue import SimpleQueue
@@ -22,9 +20,6 @@ from sfumato.stream.prepare import style_errors
 from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.tiles import align_up
-
-KEPT = 3
-"""Engines that stay: the one in use, the one before, and the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,45 +91,3 @@ def fresh_tile_px(key: EngineKey) -> tuple[int, int]:
     whole = best_tile(width, height, 2 * margin, margin)
     share_px = whole[0] * whole[1] / (key.settings.workers or usable_cores())
     return best_tile(width, height, 2 * margin, margin, int(1.3 * share_px))
-
-
-class Engines:
-    """Makes engines on a thread of its own and keeps the :data:`KEPT` last wanted ones.
-
-    Used from one thread; who opens it closes it.
-    """
-
-    def __init__(self, times: StageTimes) -> None:
-        self._times = times
-        self._builder = ThreadPoolExecutor(1, thread_name_prefix="prepare")
-        self._engines: OrderedDict[EngineKey, Future[Engine]] = OrderedDict()
-
-    def prepare(self, key: EngineKey) -> Future[Engine]:
-        """Begin to make an engine unless it is there; it becomes the last to be let go."""
-        if key not in self._engines:
-            self._engines[key] = self._builder.submit(Engine, key, self._times)
-        self._engines.move_to_end(key)
-        return self._engines[key]
-
-    def trim(self, in_use: EngineKey) -> None:
-        """Let go of what was wanted longest ago, never of the engine in use."""
-        self._engines.move_to_end(in_use)
-        while len(self._engines) > KEPT:
-            _, old = self._engines.popitem(last=False)
-            self._builder.submit(_close, old)
-
-    def forget(self, key: EngineKey) -> None:
-        """An engine that could not be made may be tried again."""
-        self._engines.pop(key, None)
-
-    def close(self) -> None:
-        """Close all engines."""
-        self._builder.shutdown(cancel_futures=True)
-        for made in self._engines.values():
-            _close(made)
-        self._engines.clear()
-
-
-def _close(made: Future[Engine]) -> None:
-    if not made.cancelled() and made.exception() is None:
-        made.result().close()

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock, Thread
 from typing import Self
 
 from sfumato.kernels.mix import mix
-from sfumato.stream.errors import SfumatoError, StyleError
+from sfumato.stream.errors import SfumatoError
 from sfumato.stream.frame import Frame
 from sfumato.stream.live.age import AgeMeter
 from sfumato.stream.live.beat import Beat
-from sfumato.stream.live.engine import Engine, EngineKey, Engines
+from sfumato.stream.live.engine import Engine, EngineKey
+from sfumato.stream.live.engines import Engines
 from sfumato.stream.live.fade import Fade
 from sfumato.stream.live.governor import Governor, Sample
 from sfumato.stream.live.levels import Level, levels_for
@@ -68,7 +66,6 @@ class LivePainter:
         )
         self._times = StageTimes()
         self._engines = Engines(self._times)
-        self._engine: Engine | None = None
         self._fade, self._beat = Fade(), Beat()
         self._in: Newest[tuple[Frame, float]] = Newest()
         self._out: Newest[Painted] = Newest()
@@ -77,9 +74,11 @@ class LivePainter:
         self._drops, self._counts = Drops(), Counts()
         self._changes: deque[Change] = deque(maxlen=100)
         self._error: BaseException | None = None
+        self._unpainted = 0
+        """Frames that wait or are being painted."""
         self._started_s = time.monotonic()
         self._lock = Lock()
-        """Guards the settings, the governor and the changes."""
+        """Guards the settings, the governor, the changes and the count of the unpainted."""
         self._thread = Thread(target=self._run, name="painter", daemon=True)
         self._thread.start()
 
@@ -101,6 +100,8 @@ class LivePainter:
             self._drops.add("over the frame rate")
         elif self._in.put((frame, captured_s)):
             self._drops.add("painter busy")
+        else:
+            self._count(1)
 
     def take(self, timeout_s: float) -> Painted | None:
         """The next picture, in order; None where none comes in time or the painter is closed.
@@ -141,7 +142,8 @@ class LivePainter:
         fps, ages = self.ages.recent()
         with self._lock:
             paint, changes = self._settings.paint, [*self._changes]
-        present = self._engine.key.settings if self._engine is not None else paint
+        engine = self._engines.present
+        present = paint if engine is None else engine.key.settings
         return LiveStats(
             fps=fps,
             age_ms=ages,
@@ -159,14 +161,19 @@ class LivePainter:
         )
 
     @property
+    def idle(self) -> bool:
+        """All that was offered is painted, or dropped, and taken."""
+        return self._unpainted == 0 and not self._out.waiting
+
+    @property
     def settings(self) -> LiveSettings:
         """What was asked for last."""
         return self._settings
 
     def describe(self, report: Report) -> None:
         """Say in a report how is painted: style, precision, provider, plan, colour."""
-        if self._engine is not None:
-            ours = self._engine.report
+        if self._engines.present is not None:
+            ours = self._engines.present.report
             report.style, report.precision = ours.style, ours.precision
             report.precision_reason, report.provider = ours.precision_reason, ours.provider
             report.plan, report.color = ours.plan, ours.color
@@ -176,6 +183,10 @@ class LivePainter:
         """Stop painting and join every thread. May be called more than once."""
         self._in.close()
         self._thread.join()
+
+    def _count(self, step: int) -> None:
+        with self._lock:
+            self._unpainted += step
 
     def _interval_s(self) -> float:
         """Least time between frames that are painted."""
@@ -187,6 +198,7 @@ class LivePainter:
         try:
             while (offered := self._in.take()) is not None and not self._in.closed:
                 self._paint(*offered)
+                self._count(-1)
         except BaseException as exc:  # noqa: BLE001 - raised by take()
             self._error = exc
         finally:
@@ -235,47 +247,26 @@ class LivePainter:
                 self._changes.append(Change(time.monotonic() - self._started_s, change))
 
     def _engine_for(self, key: EngineKey, frame: Frame) -> Engine | None:
-        """The engine for ``key``, or the present one until that is ready.
-
-        Where the present one cannot paint the frame either, this waits; None then says that the
-        frame has grown old and a newer one is there.
-        """
-        present = self._engine
-        if present is not None and present.key == key:
-            return present
-        made = self._engines.prepare(key)
-        stopgap = present if present is not None and present.key.fits(frame) else None
-        if stopgap is not None and not made.done():
-            return stopgap
-        waited = not made.done()
+        """What paints this frame; None where it grew old meanwhile and a newer one is there."""
+        before, asked_s = self._engines.present, time.monotonic()
         try:
-            engine = self._wait_for(made)
+            engine = self._engines.choose(key, frame, lambda: self._in.closed)
         except SfumatoError as exc:
-            return self._stay(stopgap, key, exc)
-        if engine is not None and engine is not present:
-            self._engine = engine
+            engine = self._stay(exc, frame)
+        if engine is not before:
             self._fade.begin()
-            self._engines.trim(key)
+        waited = time.monotonic() - asked_s > 1 / MOST_FPS
         return None if waited and self._in.waiting else engine
 
-    def _wait_for(self, made: Future[Engine]) -> Engine | None:
-        while not self._in.closed:
-            with suppress(NotYet):
-                return made.result(timeout=0.1)
-        return None
-
-    def _stay(self, stopgap: Engine | None, key: EngineKey, error: SfumatoError) -> Engine:
+    def _stay(self, error: SfumatoError, frame: Frame) -> Engine:
         """A style that cannot be had leaves the present one; raises where there is none."""
-        self._engines.forget(key)
-        if stopgap is None:
+        present = self._engines.present
+        if present is None or not present.key.fits(frame):
             raise error
-        self._note(f"stays with {stopgap.key.settings.style}: {error}")
-        present = stopgap.key.settings
-        try:
-            self.switch(style=present.style, smooth=present.smooth)
-        except StyleError:
-            raise error from None
-        return stopgap
+        settings = present.key.settings
+        self._note(f"stays with {settings.style}: {error}")
+        self.switch(style=settings.style, smooth=settings.smooth, scale=settings.scale)
+        return present
 
     def _note(self, text: str) -> None:
         with self._lock:

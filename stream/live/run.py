@@ -58,11 +58,9 @@ class LiveRun:
         ends_s: float | None = None
         while not self.stop.is_set() and (ends_s is None or time.monotonic() < ends_s):
             picture = self.painter.take(tick_s)
-            if picture is None and self.reader.state == "ended":
-                picture = self.painter.take(0.5)  # what was on its way
-                if picture is None:
-                    self.reader.check()
-                    return
+            if picture is None and self.reader.state == "ended" and self.painter.idle:
+                self.reader.check()
+                return
             if picture is not None:
                 self._last, self._shown_s = picture, time.monotonic()
             if ends_s is None and picture is not None and self._duration_s is not None:

@@ -1,0 +1,143 @@
+"""`sfumato live` and `sfumato.live`: what a user and a program see of a live run."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Event
+
+import av
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import sfumato
+from tests.live import wait_for
+from tests.media import make_clip
+
+SOURCE = "lavfi:testsrc2=size=96x64:rate=30"
+QUICK = ("--style", "identity", "--max-age", "5000")
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "sfumato", "live", *words]
+
+
+def live(*words: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command(*words), capture_output=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_pictures_one_after_the_other() -> None:
+    pictures = []
+    for rgb in sfumato.live(SOURCE, style="identity", max_age_ms=5000):
+        pictures.append(rgb)
+        if len(pictures) == 5:
+            break
+    assert all(rgb.shape == (64, 96, 3) and rgb.dtype == np.uint8 for rgb in pictures)
+    assert any((pictures[0] != rgb).any() for rgb in pictures)
+
+
+def test_a_callback_until_stopped() -> None:
+    stop, seen = Event(), []
+
+    def show(rgb: NDArray[np.uint8]) -> None:
+        seen.append(rgb.shape)
+        if len(seen) == 3:
+            stop.set()
+
+    run = sfumato.live(SOURCE, style="identity", max_age_ms=5000, on_frame=show, stop=stop)
+    assert seen[:3] == [(64, 96, 3)] * 3
+    assert run.stats().shown >= 3
+
+
+def test_knobs_while_it_runs() -> None:
+    run = sfumato.live(SOURCE, style="identity", max_age_ms=5000)
+    with pytest.raises(ValueError, match="nothing runs yet"):
+        run.stats()
+    for number, _ in enumerate(run):
+        if number == 0:
+            run.switch(strength=0.5)
+            with pytest.raises(sfumato.StyleError):
+                run.switch(style="nothing")
+        if number == 2:
+            assert run.stats().strength == 0.5
+            run.stop()
+
+
+def test_a_file_ends_the_loop(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", frames=5)
+    assert 1 <= len(list(sfumato.live(clip, style="identity", max_age_ms=5000))) <= 5
+
+
+def test_a_live_run_with_everything(tmp_path: Path) -> None:
+    record, report = tmp_path / "out.mp4", tmp_path / "report.json"
+    done = live(
+        *("--source", SOURCE, "--sink", "null", "--sink", f"{tmp_path}/hls/", *QUICK),
+        *("--record", str(record), "--report", str(report), "--duration", "1.5"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"null" in done.stderr and b"fps, age" in done.stderr
+    figures = json.loads(report.read_text())
+    assert figures["frames_out"] > 5 and figures["age_ms"]["p95"] >= figures["age_ms"]["p50"] > 0
+    assert figures["style"] == "identity" and figures["governor"] == []
+    assert isinstance(figures["dropped"], dict) and figures["stage_ms"]["decode"] > 0
+    with av.open(str(record)) as container:
+        times = [float(frame.time or 0) for frame in container.decode(video=0)]
+    assert times == sorted(times) and 0.5 < times[-1] < 10
+    assert (tmp_path / "hls" / "live.m3u8").exists()
+
+
+def test_a_pipe_on_both_sides() -> None:
+    frames = b"".join(b"FRAME\n" + bytes([40 * n]) * 384 for n in range(5))
+    given = b"YUV4MPEG2 W16 H16 F10:1 Ip A1:1 C420jpeg\n" + frames
+    done = live(
+        *("--source", "-", "--realtime", "--sink", "-", "--quiet", "--smooth", "0", *QUICK),
+        input=given,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(b"YUV4MPEG2 W16 H16")
+    assert 1 <= done.stdout.count(b"FRAME\n") <= 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_properly(tmp_path: Path, number: signal.Signals) -> None:
+    record = tmp_path / "out.mp4"
+    process = subprocess.Popen(
+        command("--source", SOURCE, "--sink", "null", "--record", str(record), *QUICK),
+        stderr=subprocess.PIPE,
+    )
+    wait_for(lambda: list(tmp_path.glob(".out.partial*")), "the recording to begin")
+    time.sleep(0.5)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 0, said  # a live run has no other end: it is done, not broken off
+    with av.open(str(record)) as container:
+        assert sum(1 for _ in container.decode(video=0)) > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--source", "77", "--sink", "null"], 1, "there is no camera /dev/video77"),
+        (["--source", "nothing.mp4", "--sink", "null"], 1, "nothing.mp4: No such file"),
+        (["--source", SOURCE, "--sink", "nope://x"], 1, "nope is not known; use rtmp"),
+        (["--source", SOURCE, "--sink", "nowhere/out.mp4"], 1, "create it first"),
+        (["--source", SOURCE, "--sink", "null", "--style", "tune"], 1, "no style 'tune'"),
+        (["--source", SOURCE, "--scale", "7"], 2, "--scale 7"),
+        (["--source", SOURCE, "--size", "big"], 2, "write WIDTHxHEIGHT"),
+        (["--source", SOURCE, "--max-age", "1"], 2, "--max-age 1"),
+    ],
+)
+def test_what_cannot_be_is_one_line(words: list[str], code: int, said: str, tmp_path: Path) -> None:
+    if sys.platform != "linux" and "77" in words:
+        pytest.skip("the message is Linux's")
+    done = live(*words, cwd=tmp_path)
+    text = done.stderr.decode()
+    assert done.returncode == code and said in text and "Traceback" not in text
+    assert text.count("Error") == 1
+    assert list(tmp_path.iterdir()) == []
