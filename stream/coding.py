@@ -66,10 +66,11 @@ ENCODER_COSTS: dict[str, EncoderCost] = {
     ),
     "libx265": EncoderCost(
         bytes_per_px=63, bytes_per_bframe=4.7, bytes_per_lookahead=4.7, lookahead={"": 20},
+        more_bytes={"ultrafast": -40, "superfast": -30, "veryfast": 0, "": 40},
         ns_per_px={"ultrafast": 39.9, "": 86.8},
     ),
     "libsvtav1": EncoderCost(
-        bytes_per_px=21, bytes_per_bframe=4.4, bytes_per_lookahead=4.4, lookahead={"": 32},
+        bytes_per_px=21, bytes_per_bframe=8.6, bytes_per_lookahead=8.6, lookahead={"": 32},
         ns_per_px={"": 33.3},
     ),
     "libvpx-vp9": EncoderCost(
