@@ -27,6 +27,7 @@ from sfumato.stream.live.server.bounds import (
     NewestFrame,
     PromptFrames,
     bound_receiver,
+    is_whole,
     use_encoder,
 )
 from sfumato.stream.live.server.encode import (
@@ -68,19 +69,47 @@ def test_newest_frame_replaces_older_ones_and_the_end_stays() -> None:
     run(test)
 
 
-def test_encoded_frames_do_not_pile_up_and_a_whole_picture_is_asked_for() -> None:
+def test_encoded_frames_do_not_pile_up_and_a_whole_picture_mends_the_gap() -> None:
     asked = Event()
     queue = EncodedFrames(asked)
-    for number in range(MOST_ENCODED):
-        queue.put(number)
-    assert not asked.is_set() and queue.dropped == 0
-    for number in range(1000):
-        queue.put(number)
-        assert queue.qsize() <= MOST_ENCODED
-    assert asked.is_set() and queue.dropped == 1000
+    vp8 = RTCRtpCodecParameters("video/VP8", 90000, payloadType=97)
+    change, whole = JitterFrame(b"\x01", 0), JitterFrame(b"\x00", 0)
     for _ in range(MOST_ENCODED):
-        queue.put(None)
-    assert queue.get() is not None or queue.get() is None  # the end mark gets in, full or not
+        queue.put((vp8, change))
+    assert not asked.is_set() and queue.dropped == 0
+    for _ in range(100):
+        queue.put((vp8, change))
+        assert queue.empty(), "nothing that builds on what is lost"
+    assert asked.is_set() and queue.dropped == MOST_ENCODED + 100
+    asked.clear()
+    for _ in range(MOST_ENCODED):
+        queue.put((vp8, change))
+    assert asked.is_set(), "asked again: the first wish may be lost too"
+    queue.put((vp8, whole))
+    queue.put((vp8, change))
+    assert [queue.get()[1] for _ in range(2)] == [whole, change]
+    queue.put(None)
+    assert queue.get() is None
+
+
+def test_end_gets_in_while_a_whole_picture_is_waited_for() -> None:
+    queue = EncodedFrames(Event())
+    vp8 = RTCRtpCodecParameters("video/VP8", 90000, payloadType=97)
+    for _ in range(2 * MOST_ENCODED):
+        queue.put((vp8, JitterFrame(b"\x01", 0)))
+    queue.put(None)
+    assert queue.get() is None
+
+
+@pytest.mark.parametrize("codec", ["H264", "VP8"])
+def test_whole_pictures_are_known_from_changes(codec: str) -> None:
+    depayload = h264_depayload if codec == "H264" else vp8_depayload
+    encoder = LiveEncoder(codec)
+    data = [
+        b"".join(map(depayload, encoder.encode(picture(number), force_keyframe=number == 2)[0]))
+        for number in range(4)
+    ]
+    assert [is_whole(codec, one) for one in data] == [True, False, True, False]
 
 
 def packet(number: int, timestamp: int, last: bool) -> RtpPacket:

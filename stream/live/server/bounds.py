@@ -15,6 +15,7 @@ from typing import Any
 from aiortc import RTCPeerConnection, RTCRtpReceiver, RTCRtpSender
 from aiortc.codecs.base import Encoder
 from aiortc.jitterbuffer import JitterBuffer, JitterFrame
+from aiortc.rtcrtpparameters import RTCRtpCodecParameters
 
 MOST_ENCODED = 10
 """Encoded frames that may wait: a third of a second at 30 frames per second."""
@@ -47,22 +48,37 @@ class NewestFrame(asyncio.Queue[Any]):
 class EncodedFrames(queue.Queue[Any]):
     """Holds few encoded frames; when too many wait, all are dropped and a whole picture asked for.
 
-    A frame is a change to the one before: after a gap the decoder needs a whole picture. The end
-    mark (None) always gets in, or the decoder's thread would never end.
+    A frame is a change to the one before: after a gap the decoder would paint old parts over new
+    ones, so that it gets nothing until the whole picture comes. The end mark (None) always gets
+    in, or the decoder's thread would never end.
     """
 
     def __init__(self, decode_error: Event) -> None:
         """``decode_error``: aiortc sends a Picture Loss Indication when it is set."""
         super().__init__()
         self.dropped = 0
+        self._broken = False
         self._decode_error = decode_error
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        """Never waits."""
-        if self.qsize() >= MOST_ENCODED:
-            self._clear()
-            self._decode_error.set()
+        """Never waits. ``item`` is (codec, frame), or None at the end."""
+        if item is not None:
+            if self.qsize() >= MOST_ENCODED:
+                self._clear()
+                self._broken = True
+            if self._broken and not self._mends(*item):
+                return
         super().put(item, block, timeout)
+
+    def _mends(self, codec: RTCRtpCodecParameters, frame: JitterFrame) -> bool:
+        """Whether the decoder can go on with this frame; if not, ask again now and then."""
+        if is_whole(codec.name, frame.data):
+            self._broken = False
+            return True
+        if self.dropped % MOST_ENCODED == 0:
+            self._decode_error.set()
+        self.dropped += 1
+        return False
 
     def _clear(self) -> None:
         while True:
@@ -71,6 +87,14 @@ class EncodedFrames(queue.Queue[Any]):
             except queue.Empty:
                 return
             self.dropped += 1
+
+
+def is_whole(codec: str, data: bytes) -> bool:
+    """Whether an encoded frame needs no other: its first bit says so in VP8 (RFC 6386, 9.1), a
+    parameter set (NAL unit type 7) or an IDR slice (5) in H.264."""
+    if codec == "VP8":
+        return bool(data) and not data[0] & 1
+    return any(part and part[0] & 0x1F in (5, 7) for part in data.split(b"\0\0\1")[1:])
 
 
 class PromptFrames(JitterBuffer):

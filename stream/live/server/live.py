@@ -22,7 +22,7 @@ from sfumato.stream.live.server.viewer import Viewer
 log = logging.getLogger(__name__)
 
 MOST_MESSAGE_BYTES = 64_000
-HEARTBEAT_S = 10.0
+HEARTBEAT_S = 20.0
 """A page that does not answer for half as long is gone."""
 
 OFFER_S = 20.0
