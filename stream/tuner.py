@@ -37,7 +37,7 @@ PROMISING = 0.85
 
 def pays(chosen: Forecast, settings: PaintSettings) -> bool:
     """Whether a search is worth its while: something is left to choose, and the job is long."""
-    free = settings.tile_px is None or settings.workers is None
+    free = settings.tile_px is None and settings.workers is None
     long = chosen.seconds is not None and chosen.seconds >= PAYS_S
     return free and long and chosen.plan.exact and settings.provider == "cpu"
 

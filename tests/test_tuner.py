@@ -91,7 +91,7 @@ def test_short_jobs_and_fixed_plans_are_not_tuned() -> None:
 
     assert chosen(5000)
     assert not chosen(50) and not chosen(None)
-    assert not chosen(5000, tile_px=(640, 384), workers=2)
+    assert not chosen(5000, tile_px=(640, 384)) and not chosen(5000, workers=2)
     assert not chosen(5000, overlap_px=0)
 
 
