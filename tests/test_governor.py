@@ -121,10 +121,10 @@ def test_what_was_a_mistake_is_tried_ever_less() -> None:
             return level
 
     machine = Odd(ms_per_work=3)
-    machine.run(300)
+    machine.run(150)
     assert len(machine.changes) <= 12
     machine.changes.clear()
-    machine.run(120)
+    machine.run(80)
     assert len(machine.changes) <= 2
 
 

@@ -34,6 +34,8 @@ class AgeMeter:
 
     def __init__(self) -> None:
         self.shown = 0
+        self.first_s: float | None = None
+        """When the first picture was shown, in seconds of ``time.monotonic``."""
         self._counts = np.zeros(_LONGEST_MS + 1, np.int64)
         self._oldest_ms = 0.0
         self._recent: deque[tuple[float, float]] = deque(maxlen=_MOST_RECENT)
@@ -45,6 +47,7 @@ class AgeMeter:
         age_ms = max(0.0, 1e3 * (now_s - captured_s))
         with self._lock:
             self.shown += 1
+            self.first_s = now_s if self.first_s is None else self.first_s
             self._counts[min(round(age_ms), _LONGEST_MS)] += 1
             self._oldest_ms = max(self._oldest_ms, age_ms)
             self._recent.append((now_s, age_ms))

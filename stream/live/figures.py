@@ -15,7 +15,7 @@ def figures(run: LiveRun) -> list[str]:
     lines = [
         f"{stats.fps:.1f} fps   age {ages.p50:.0f} ms, 95 % under {ages.p95:.0f} ms",
         f"{stats.style}   strength {stats.strength:g}   scale {stats.scale:g}",
-        f"reused: {100 * stats.reused:.0f} % of the picture, {stats.tiles_reused} tiles",
+        f"reused: {100 * stats.reused:.0f} % of the picture",
         f"ms: {spent}",
         f"dropped: {dropped}",
     ]

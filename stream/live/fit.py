@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.buffers import PlanePool
 from sfumato.stream.convert import FromRgb, Recode, ToRgb, resize
-from sfumato.stream.frame import Frame
+from sfumato.stream.frame import Frame, Plane
 
 
 class Fit:
@@ -15,24 +17,25 @@ class Fit:
 
     def __init__(self, size_px: tuple[int, int], pixels: PixelFormat) -> None:
         self._size_px, self._pixels = size_px, pixels
+        self._recode = cache(partial(_recoder, pixels))
 
     def __call__(self, frame: Frame) -> Frame:
         """The frame, or a new one."""
         if frame.pixels != self._pixels:
-            frame = self._recoded(frame)
+            planes = self._recode(frame.pixels)(frame)
+            frame = replace(frame, planes=planes, pixels=self._pixels, keep=None)
         if (frame.width_px, frame.height_px) != self._size_px:
             planes = PlanePool(*self._size_px, self._pixels).acquire()
             resize(frame.planes, planes)
             frame = replace(frame, planes=planes, keep=None)
         return frame
 
-    def _recoded(self, frame: Frame) -> Frame:
-        ours, theirs = self._pixels, frame.pixels
-        if (ours.matrix, ours.full_range) == (theirs.matrix, theirs.full_range):
-            planes = Recode(theirs, ours)(frame)
-        else:
-            planes = FromRgb(ours)(ToRgb(theirs)(frame))
-        return replace(frame, planes=planes, pixels=ours, keep=None)
+
+def _recoder(ours: PixelFormat, theirs: PixelFormat) -> Callable[[Frame], tuple[Plane, ...]]:
+    if (ours.matrix, ours.full_range) == (theirs.matrix, theirs.full_range):
+        return Recode(theirs, ours)
+    to_rgb, from_rgb = ToRgb(theirs), FromRgb(ours)
+    return lambda frame: from_rgb(to_rgb(frame))
 
 
 def even_420(frame: Frame) -> tuple[tuple[int, int], PixelFormat]:

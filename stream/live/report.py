@@ -31,11 +31,12 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.started_unix_s = time.time()
-        self._wall_s, self._cpu_s = time.perf_counter(), time.process_time()
+        self.started_s = time.monotonic()
+        self._cpu_s = time.process_time()
 
     def spent_s(self) -> tuple[float, float]:
         """(wall clock, processor) seconds."""
-        return time.perf_counter() - self._wall_s, time.process_time() - self._cpu_s
+        return time.monotonic() - self.started_s, time.process_time() - self._cpu_s
 
 
 def live_report(run: LiveRun, shown: AgeMeter, clock: Stopwatch) -> LiveReport:
@@ -49,9 +50,12 @@ def live_report(run: LiveRun, shown: AgeMeter, clock: Stopwatch) -> LiveReport:
     report.pixels_reused = round(stats.reused, 4)
     report.seconds, report.cpu_seconds = clock.spent_s()
     report.fps = shown.shown / report.seconds
+    report.steady_fps, _ = shown.recent()
+    if shown.first_s is not None:
+        report.first_frame_s = shown.first_s - clock.started_s
     report.stage_ms = {**stats.stage_ms, "decode": round(run.reader.decode_ms, 3)}
     report.peak_rss_bytes = peak_rss_bytes()
-    report.age_ms = shown.overall().to_dict()
+    report.age_ms = report.latency_ms = shown.overall().to_dict()
     report.dropped = stats.dropped
     report.governor = [change.to_dict() for change in stats.changes]
     report.scale, report.reconnects = stats.scale, run.reader.reconnects
