@@ -13,7 +13,7 @@ NEAR_LIMIT = 0.97
 """Share of the limit at which a job begins to shrink: a little more than what is planned for. A look
 takes about 15 microseconds."""
 
-SETTLE_FRAMES = 12
+SETTLE_FRAMES = 4
 """Frames to wait after a step until memory that it freed has gone back."""
 
 
