@@ -14,6 +14,7 @@ from benchmarks.job import job_figures
 from benchmarks.kernels import kernel_figures, obvious_figures
 from benchmarks.memory import memory_results, start_results
 from benchmarks.network import network_figures, tile_figures
+from benchmarks.reuse import reuse_figures
 from benchmarks.roofline import peak_gmac_s, roofline_figures
 from benchmarks.scaling import size_figures, tile_job_figures, worker_figures
 from benchmarks.smoothing import smoothing_figures
@@ -104,6 +105,11 @@ def start() -> str:
     )
 
 
+def reuse() -> str:
+    """Painting only what changed, beside painting everything."""
+    return _measured("`toon` at 720p, 300 frames:", markdown_table(reuse_figures()))
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "jobs": jobs,
     "network": network,
@@ -112,6 +118,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "scaling": scaling,
     "memory": memory,
     "start": start,
+    "reuse": reuse,
 }
 
 

@@ -30,6 +30,12 @@ LEAST_VARIANCE = 0.5
 """Of chroma beside noisy luma, in squared codes of 8 bit: codecs round it in large steps."""
 
 _PEAK = 6.5  # standard deviations of single samples: one false alarm in minutes of 720p
+_ALONE = (
+    1.25  # times what noise can make: a block that differs so much moves, whatever is around it
+)
+_CROWD = (
+    3  # of a block and its neighbours: codecs throw single ones, an edge crosses at least three
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +167,19 @@ class _Past:
         return unequal
 
     def _moving(self, variances: list[float]) -> Mask:
-        moving = self.none
+        """Blocks that differ by far more than noise, or by more together with their neighbours."""
+        excess = np.zeros_like(self.change)
         for maps, light, variance in zip(self._maps, self._light, variances, strict=True):
             square, mean, peak = maps
-            both = 2 * max(variance, LEAST_VARIANCE)  # the picture shown has noise of its own
-            moving = moving | (square > both * light.energy_tail) | (peak > _PEAK * both**0.5)
-            moving |= light.steps(mean, both)
-        return spread(moving)
+            both = 2 * max(variance, LEAST_VARIANCE)  # what is shown is noisy too
+            np.maximum(
+                excess, square / np.multiply(both, light.energy_tail, dtype=np.float32), out=excess
+            )
+            np.maximum(excess, peak / np.float32(_PEAK * both**0.5), out=excess)
+            np.maximum(excess, light.steps(mean, both), out=excess)
+        over = excess > 1
+        crowd = around(over.astype(np.float32)) >= _CROWD
+        return spread((excess > _ALONE) | (over & crowd))
 
     def _show(self, frame: Frame, moving: Mask, changed: Mask, noisy: bool) -> None:
         """``shown`` becomes the picture to show, with a user more for the caller."""
@@ -189,6 +201,17 @@ class _Past:
             settle(now, shown, moving.view(np.uint8), light.shift, light.phase, out)
             light.followed()
         return replace(frame, planes=lease.planes, keep=lease)
+
+
+def around(values: Blocks) -> Blocks:
+    """The sum of each block's value and its eight neighbours'."""
+    tall = values.copy()
+    tall[1:] += values[:-1]
+    tall[:-1] += values[1:]
+    wide = tall.copy()
+    wide[:, 1:] += tall[:, :-1]
+    wide[:, :-1] += tall[:, 1:]
+    return wide
 
 
 def spread(mask: Mask) -> Mask:

@@ -55,11 +55,11 @@ class Light:
         self._held = np.zeros(blocks, np.float32)
         self._frames = 0
 
-    def steps(self, mean: Blocks, variance: float) -> Mask:
-        """Blocks whose ``mean`` difference is too large for noise; ``variance`` of a difference."""
+    def steps(self, mean: Blocks, variance: float) -> Blocks:
+        """How far the ``mean`` difference jumped, over what noise can make it; ``variance``: of a
+        difference of two samples."""
         limit = np.maximum(self._mean_tail * np.float32(variance**0.5), self._step)
-        steps: Mask = np.abs(mean - self._held) > limit
-        return steps
+        return np.asarray(np.abs(mean - self._held) / limit, np.float32)
 
     def __call__(self, mean: Blocks, moving: Mask, variance: float) -> None:
         """Take in the ``mean`` difference of each block from what is shown; what moves begins anew.
