@@ -120,28 +120,30 @@ class Governor:
             self._window.popleft()
         if (trouble := self._trouble()) is not None:
             self._well_since_s = now_s
-            return self._lower(trouble, now_s)
+            return self._lower(*trouble, now_s)
         if len(self._window) < FEWEST or now_s - self._well_since_s < CALM_S:
             return None
         self._learn(now_s - self._settled_s)
         return self._raise(now_s)
 
-    def _trouble(self) -> str | None:
-        """What is wrong and can be helped by painting less; None where nothing is."""
+    def _trouble(self) -> tuple[str, bool] | None:
+        """What is wrong and can be helped by painting less, and whether pictures are late; None
+        where nothing is."""
         window, limit_s = self._window, self._max_age_s
         if len(window) < FEWEST:
             lost = len(window) >= 3 and min(s.age_s for s in window) > 2 * limit_s
-            return self._late() if lost and self._matters() else None
+            return (self._late(), True) if lost and self._matters() else None
         late = sum(sample.age_s > limit_s for sample in window)
         if late > max(1, LATE_SHARE * len(window)) and self._matters():
-            return self._late()
+            return self._late(), True
         span_s = window[-1].done_s - window[0].done_s
         if span_s < WINDOW_S / 2:
             return None
         fps = (len(window) - 1) / span_s
         busy = sum(sample.busy_s for sample in list(window)[1:]) / span_s
         if fps < 0.93 * self._wanted_fps(self.level) and busy > ROOM:
-            return f"{fps:.0f} pictures per second instead of {self._wanted_fps(self.level):.0f}"
+            wanted = self._wanted_fps(self.level)
+            return f"{fps:.0f} pictures per second instead of {wanted:.0f}", False
         return None
 
     def _late(self) -> str:
@@ -157,22 +159,25 @@ class Governor:
         """What is promised, or all that comes; less where frames are left out on purpose."""
         return min(self._least_fps, self.source_fps or self._least_fps) / level.every
 
-    def _lower(self, reason: str, now_s: float) -> str | None:
-        if self._index + 1 >= len(self._levels):
+    def _lower(self, reason: str, late: bool, now_s: float) -> str | None:
+        index = self._lower_index(late)
+        if index is None:
             return None
         record = self._records[self._index]
         record.barred_until_s = now_s + record.penalty_s
         record.penalty_s = min(2 * record.penalty_s, LONGEST_PENALTY_S)
         record.failed_busy_s = self._typical(lambda s: s.busy_s)
         self._learn(0.0)
-        return self._go(self._lower_index(), reason)
+        return self._go(index, reason)
 
-    def _lower_index(self) -> int:
-        """The best lower level that fits; frames are left out only where nothing else is left."""
+    def _lower_index(self, late: bool) -> int | None:
+        """The best lower level that fits, else the last that paints every frame. Frames are left
+        out only against lateness: where they are too few that would be no help."""
         below = range(self._index + 1, len(self._levels))
-        smooth = [index for index in below if self._levels[index].every == 1]
-        fitting = [index for index in smooth if self._fits(index)]
-        return (fitting or smooth[-1:] or [self._index + 1])[0]
+        full = [index for index in below if self._levels[index].every == 1]
+        sparse = [index for index in below if late and self._levels[index].every > 1]
+        fitting = [index for index in full or sparse if self._fits(index)]
+        return next(iter(fitting or full[-1:] or sparse[:1]), None)
 
     def _raise(self, now_s: float) -> str | None:
         better = self._index - 1
@@ -199,6 +204,8 @@ class Governor:
         busy_s = self._predicted_s(index)
         waits_s = self._typical(lambda s: s.age_s - s.busy_s)
         before_s = min(waits_s, interval_s)  # what waits shortens with the work, down to this
+        if self._levels[index].every > 1:  # the painter waits for the frame, not the frame for it
+            before_s = 0.0
         return busy_s <= ROOM * interval_s and busy_s + before_s <= ROOM * self._max_age_s
 
     def _predicted_s(self, index: int) -> float:
