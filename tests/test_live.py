@@ -103,6 +103,19 @@ def test_a_pipe_on_both_sides() -> None:
     assert 1 <= done.stdout.count(b"FRAME\n") <= 5
 
 
+def test_a_fault_elsewhere_leaves_the_recording_whole(tmp_path: Path) -> None:
+    """A viewer cannot be reached: the run fails, and what was recorded until then can be played."""
+    record = tmp_path / "out.mp4"
+    done = live(
+        *("--source", SOURCE, "--sink", "tcp://127.0.0.1:9", "--record", str(record), *QUICK)
+    )
+    assert done.returncode == 1 and b"Connection refused" in done.stderr
+    if record.exists():  # it may have had a picture by then, or not
+        with av.open(str(record)) as container:
+            assert sum(1 for _ in container.decode(video=0)) > 0
+    assert not list(tmp_path.glob(".*"))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_run_properly(tmp_path: Path, number: signal.Signals) -> None:

@@ -79,6 +79,8 @@ class LivePainter:
         self._started_s = time.monotonic()
         self._lock = Lock()
         """Guards the settings, the governor, the changes and the count of the unpainted."""
+        self._switching = Lock()
+        """Held by whoever changes the settings."""
         self._thread = Thread(target=self._run, name="painter", daemon=True)
         self._thread.start()
 
@@ -128,14 +130,15 @@ class LivePainter:
         ``scale`` 0 gives the choice of the scale back to the governor. Raises
         :class:`SettingsError` and :class:`StyleError`.
         """
-        with self._lock:
+        with self._switching:
             before = self._settings
             after = before.changed(style, strength, smooth, scale)
-            with style_errors():
+            with style_errors():  # reads files: nobody else should wait for that
                 levels = levels_for(after.paint.style, after.scale)
-            self._settings = after
-            if (after.paint.style, after.scale) != (before.paint.style, before.scale):
-                self._governor.use(levels)
+            with self._lock:
+                self._settings = after
+                if (after.paint.style, after.scale) != (before.paint.style, before.scale):
+                    self._governor.use(levels)
 
     def stats(self) -> LiveStats:
         """How it goes."""

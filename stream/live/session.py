@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic
 
+from sfumato.stream.errors import SfumatoError
 from sfumato.stream.live.controls import Controls, stamp
 from sfumato.stream.live.figures import figures
 from sfumato.stream.live.outlet import LiveSink, Outlet
@@ -56,6 +58,9 @@ class Session:
             for picture in self._run.pictures(TICK_S):
                 self._step(picture)
             report = self._report(source)
+        except Exception:
+            self._save()
+            raise
         except BaseException:
             self._abort()
             raise
@@ -129,6 +134,12 @@ class Session:
             outlet.close()
             report.warnings += outlet.warnings
         return report
+
+    def _save(self) -> None:
+        """After a fault: what was recorded until then is finished, not thrown away."""
+        for outlet in [*self._outlets, *self._finishing]:
+            with suppress(SfumatoError, OSError):
+                outlet.close()
 
     def _abort(self) -> None:
         for outlet in [*self._outlets, *self._finishing]:
