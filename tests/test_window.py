@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
 from sfumato.stream.errors import SinkError
+from sfumato.stream.live.inputs import find_input
+from sfumato.stream.live.run import LiveRun
+from sfumato.stream.live.session import Session
+from sfumato.stream.live.settings import LiveSettings
+from sfumato.stream.live.sinks import NullLive
 from sfumato.stream.live.window import Window, fitted
+from sfumato.stream.settings import PaintSettings
 from tests.test_live_sink import picture
 
 pygame = pytest.importorskip("pygame")
@@ -89,3 +97,26 @@ def test_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(SinkError, match=r"no window can be opened.*--sink"):
         Window()
+
+
+def test_a_session_by_keys(window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Record, end the recording, take a snapshot, quit: two files, both whole."""
+    monkeypatch.chdir(tmp_path)
+    keys = iter([pygame.K_r, pygame.K_r, pygame.K_c, pygame.K_b, pygame.K_RIGHT, pygame.K_q])
+    said: list[str] = []
+    settings = LiveSettings(paint=PaintSettings(style="identity"), max_age_ms=5000)
+    source = find_input("lavfi:testsrc2=size=96x64:rate=30")
+
+    def show(_: list[str]) -> None:
+        if window.ages.shown and (key := next(keys, None)) is not None:
+            press(key)
+
+    with LiveRun(source, settings) as run:
+        report = Session(run, [NullLive()], window, show=show, say=said.append).play("test")
+    assert report.sink == "window null" and report.frames_out == window.ages.shown > 0
+    assert [line.split()[0] for line in said[:2]] == ["recording", "finishing"]
+    (film,), (snapshot,) = tmp_path.glob("*.mp4"), tmp_path.glob("*.png")
+    with av.open(str(film)) as container:
+        assert sum(1 for _ in container.decode(video=0)) > 0
+    with av.open(str(snapshot)) as container:
+        assert next(container.decode(video=0)).width == 96
