@@ -56,7 +56,7 @@ class Meter:
             return {"shown fps": 0.0}
         slope = float(np.polyfit(times / 60, ages, 1)[0])
         return {
-            "shown fps": (times.size - 1) / (times[-1] - times[0]),
+            "shown fps": float((times.size - 1) / (times[-1] - times[0])),
             "age p50 ms": float(np.percentile(ages, 50)),
             "age p95 ms": float(np.percentile(ages, 95)),
             "age slope ms/min": slope,
