@@ -46,11 +46,11 @@ LIVE_S = 60
 """Kernels may have to be compiled first."""
 
 CLOCK = f"""
-  function clockOf(video, canvas) {{
+  function clockOf(picture, width, canvas) {{
     const paper = canvas.getContext("2d", {{ willReadFrequently: true }});
-    const scale = video.videoWidth / {SIZE_PX[0]};
+    const scale = width / {SIZE_PX[0]};
     canvas.width = {BITS * BLOCK_PX}; canvas.height = {BLOCK_PX};
-    paper.drawImage(video, {LEFT_PX} * scale, {TOP_PX} * scale, canvas.width * scale,
+    paper.drawImage(picture, {LEFT_PX} * scale, {TOP_PX} * scale, canvas.width * scale,
                     canvas.height * scale, 0, 0, canvas.width, canvas.height);
     let code = 0, ones = 0;
     for (let bit = 0; bit < {BITS}; bit++) {{
@@ -64,7 +64,7 @@ CLOCK = f"""
     return ones % 2 ? -1 : code >> 1;
   }}
 """
-"""The number burnt into the picture of a video element, -1 where it cannot be read."""
+"""The number burnt into a picture, -1 where it cannot be read."""
 
 MEASURE = (
     CLOCK
@@ -73,12 +73,12 @@ MEASURE = (
   const before = document.getElementById("before"), after = document.getElementById("after");
   let unread = 0;
   const camera = (now) => {
-    const number = clockOf(before, canvas);
+    const number = clockOf(before, before.videoWidth, canvas);
     if (number >= 0) seen.set(number, now);
     before.requestVideoFrameCallback(camera);
   };
   const painted = (now) => {
-    const number = clockOf(after, canvas);
+    const number = clockOf(after, after.videoWidth, canvas);
     if (number < 0) unread++;
     else if (seen.has(number)) ages.push(now - seen.get(number));
     after.requestVideoFrameCallback(painted);
@@ -95,9 +95,9 @@ PICTURE = (
   const after = document.getElementById("after"), canvas = new OffscreenCanvas(8, 8);
   const whole = document.createElement("canvas");
   new Promise((done) => after.requestVideoFrameCallback(() => {
-    const number = clockOf(after, canvas);
     whole.width = after.videoWidth; whole.height = after.videoHeight;
     whole.getContext("2d").drawImage(after, 0, 0);
+    const number = clockOf(whole, whole.width, canvas);
     done([number, whole.toDataURL("image/png").split(",")[1]]);
   }));
 """
@@ -197,6 +197,8 @@ def test_painted_video_is_what_the_style_paints_offline(
                 if rgb.shape != want.shape:  # a busy machine looks like a slow network
                     rgb = cv2.resize(rgb, SIZE_PX, interpolation=cv2.INTER_CUBIC).astype(np.uint8)
                 scores.append(ssim(rgb, want))
+                pair = np.hstack([rgb, want])[:, :, ::-1]
+                cv2.imwrite(str(tmp_path / f"{len(scores)} {scores[-1]:.3f}.png"), pair)
             assert not tab.said, tab.said
 
     run(test, 180)

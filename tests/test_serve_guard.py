@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.stream.cli import cli
-from sfumato.stream.errors import SettingsError, SfumatoError
+from sfumato.stream.errors import SettingsError, SfumatoError, StyleError
 from sfumato.stream.live.server import page
 from sfumato.stream.live.server.app import serving
 from sfumato.stream.live.server.settings import ServeSettings
@@ -308,3 +310,44 @@ def test_state_tells_what_the_page_needs() -> None:
                 assert len(await picture.read()) > 2000
 
     run(test)
+
+
+def test_command_says_where_it_is_and_ends_cleanly_on_ctrl_c() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sfumato", "serve", "--port", "0"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stderr is not None and process.stdout is not None
+        assert re.fullmatch(r"Sfumato is at http://127\.0\.0\.1:\d+/\n", process.stderr.readline())
+        assert process.stderr.readline() == "Ctrl-C stops.\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert (process.stdout.read(), process.stderr.read()) == ("", "")
+
+
+def test_command_that_cannot_listen_is_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sfumato", "serve", "--host", "203.0.113.9"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "--host 203.0.113.9" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--port", "99999"], SettingsError),
+        (["--max-upload", "0"], SettingsError),
+        (["--scale", "x"], SettingsError),
+        (["--max-age", "1"], SettingsError),
+        (["--style", "no-such"], StyleError),
+    ],
+)
+def test_command_refuses_what_makes_no_sense(words: list[str], error: type[Exception]) -> None:
+    result = CliRunner().invoke(cli, ["serve", *words])
+    assert isinstance(result.exception, error)
+    assert words[1] in str(result.exception) or words[0] in str(result.exception)
