@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 
@@ -167,6 +169,28 @@ def test_a_file_plays_at_its_own_pace_and_ends(tmp_path: Path) -> None:
     assert len(taken.frames) == 8
     assert taken.frames[-1][1] - taken.frames[0][1] == pytest.approx(7 / 25, abs=0.001)
     assert time.monotonic() - started_s >= 7 / 25
+
+
+def test_an_address_with_an_end_ends(tmp_path: Path) -> None:
+    """A film on a web server is played whole, once."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    make_clip(tmp_path / "clip.mkv", frames=8)
+    taken = Taken()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as web:
+        serving = Thread(target=web.serve_forever)
+        serving.start()
+        address = f"http://127.0.0.1:{web.server_address[1]}/clip.mkv"
+        with LiveReader(find_input(address, realtime=True), taken, SHORT) as reading:
+            reading.start()
+            wait_for(lambda: reading.state == "ended", "the end")
+            reading.check()
+        web.shutdown()
+        serving.join()
+    assert len(taken.frames) == 8 and reading.reconnects == 0
 
 
 @pytest.mark.parametrize(("rate", "frames"), [(1, 2), (120, 60)])

@@ -20,7 +20,7 @@ from sfumato.stream.media.source import check_readable, local
 
 OPEN_TIMEOUT_S = 10.0
 
-PROBE = {"probesize": "1000000", "analyzeduration": "500000", "fflags": "nobuffer"}
+PROBE = {"probesize": "1000000", "analyzeduration": "500000"}
 """Look at little before the first picture: FFmpeg's default is up to five seconds of a stream."""
 
 RTSP = {"rtsp_transport": "tcp"}
@@ -71,7 +71,8 @@ def find_input(
         graph = source.removeprefix("lavfi:")
         return Input(source, "test", lambda _: _open(source, graph, "lavfi"), paced=True)
     if "://" in source:
-        return Input(source, "address", lambda wait_s: _open_url(source, wait_s), paced=realtime)
+        paced = realtime or source.partition("?")[0].endswith(".m3u8")  # HLS comes in pieces
+        return Input(source, "address", lambda wait_s: _open_url(source, wait_s), paced=paced)
     if source == "-":
         address = check_readable(source)
         name = "standard input"
