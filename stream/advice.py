@@ -48,6 +48,10 @@ def _way_out(
 
 def _milder(work: Work, settings: PaintSettings) -> Iterator[tuple[str, Work, PaintSettings]]:
     """Changes of options in the order of what they take from the picture."""
+    if work.cold_bytes:
+        taken = mebibytes(work.cold_bytes)
+        once = f"one run without it first: that compiles the kernels, which takes {taken} once"
+        yield once, replace(work, cold_bytes=0), settings
     if settings.tile_px or settings.workers:
         free = replace(settings, tile_px=None, workers=None)
         yield "without --tile and --workers", work, free

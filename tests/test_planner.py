@@ -122,6 +122,13 @@ def test_a_refusal_says_what_is_needed_and_what_would_fit() -> None:
     assert f"needs {needs / MIB:.0f} MiB" in line and "try --preset ultrafast" in line
 
 
+def test_a_first_run_that_only_has_to_compile_is_told_so() -> None:
+    warm = work((1920, 1080))
+    needs = choose(forecasts(warm, SPEC, PaintSettings(), Budget(1, 2))).peak_rss_bytes
+    line = advice(replace(warm, cold_bytes=80 * MIB), PaintSettings(), round(1.1 * needs))
+    assert "try one run without it first" in line and "80 MiB once" in line
+
+
 def test_the_advised_scale_fits() -> None:
     job = work((3840, 2160), encoder=None)
     needs = choose(forecasts(job, SPEC, PaintSettings(), Budget(1, 2))).peak_rss_bytes
