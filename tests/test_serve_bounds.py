@@ -195,12 +195,26 @@ def test_encoder_follows_the_network_down_and_up() -> None:
     encoder.encode(picture(0, big))
     assert encoder.sent_scale == 1
     encoder.target_bitrate = 1
-    assert encoder.target_bitrate == LEAST_BPS
+    assert encoder.target_bitrate == LEAST_BPS, "less than is sent: the network is full"
     small = decoded(encoder, "H264", [picture(1, big)])
     assert encoder.sent_scale < 0.5 and small[0].width == round(1280 * encoder.sent_scale)
     encoder.target_bitrate = 10**12
     assert encoder.target_bitrate == MOST_BPS
     assert decoded(encoder, "H264", [picture(2, big)])[0].width == 1280
+
+
+def test_easy_pictures_do_not_pass_for_a_slow_network() -> None:
+    encoder = LiveEncoder("H264")
+    still = picture(0, (1280, 720))
+    sent_bps = 0
+    for number in range(60):
+        still.pts = 3000 * number
+        size = sum(map(len, encoder.encode(still)[0]))
+        sent_bps = 8 * size + (sent_bps if number % 30 else 0)
+        if number % 30 == 29:
+            encoder.target_bitrate = sent_bps * 3 // 2 + 10_000  # what Chromium says then
+    assert sent_bps < 400_000
+    assert encoder.target_bitrate > 2_500_000 and encoder.sent_scale == 1
 
 
 def test_a_wish_for_a_whole_picture_is_granted() -> None:
