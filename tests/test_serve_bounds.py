@@ -205,7 +205,7 @@ def test_encoder_follows_the_network_down_and_up() -> None:
 
 def test_easy_pictures_do_not_pass_for_a_slow_network() -> None:
     encoder = LiveEncoder("H264")
-    still = picture(0, (1280, 720))
+    still = VideoFrame.from_ndarray(np.full((1080, 1280), 90, np.uint8), "yuv420p")
     sent_bps = 0
     for number in range(60):
         still.pts = 3000 * number
