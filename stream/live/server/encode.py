@@ -133,9 +133,10 @@ class LiveEncoder(Encoder):
 
 
 class _Sent:
-    """What was encoded in the last second of pictures."""
+    """What was encoded in the last second of pictures; one thread adds, another reads."""
 
     def __init__(self) -> None:
+        self.bits_per_second = 0
         self._sizes: deque[tuple[int, int]] = deque()
 
     def add(self, pts: int, size_bytes: int) -> None:
@@ -143,10 +144,7 @@ class _Sent:
         self._sizes.append((pts, size_bytes))
         while pts - self._sizes[0][0] > VIDEO_CLOCK_RATE:
             self._sizes.popleft()
-
-    @property
-    def bits_per_second(self) -> int:
-        return 8 * sum(size for _, size in self._sizes)
+        self.bits_per_second = 8 * sum(size for _, size in self._sizes)
 
 
 def scale_for(bits_per_second: int, pixels: int, now: float) -> float:

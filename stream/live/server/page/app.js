@@ -56,7 +56,7 @@ function showChoices() {
     return label;
   }));
   $("strength").value = Math.round(state.strength * 100);
-  $("limits").textContent = `${Math.round(state.max_upload_bytes / 1e6)} MB and ${Math.round(state.max_clip_s / 60)} min at most`;
+  $("limits").textContent = `up to ${Math.round(state.max_upload_bytes / 1e6)} MB, ${Math.round(state.max_clip_s / 60)} min`;
   showStrength();
   showStyle();
   document.querySelector("[name=style]:checked")?.parentElement.scrollIntoView({ block: "nearest", inline: "center" });
