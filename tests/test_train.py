@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.models.errors import ModelError
-from sfumato.models.train import acceptance, content, extras, oil, paint, render, toon, ukiyoe
+from sfumato.models.train import acceptance, content, extras, ink, oil, paint, render, toon, ukiyoe
 from sfumato.models.train.acceptance import Painted
 from sfumato.models.train.content import Codes
 
@@ -48,6 +48,24 @@ def test_toon_draws_a_dark_line_between_even_areas() -> None:
     edge = int(np.argmin(row[20:50])) + 20
     assert abs(edge - (64 - 30)) <= 3 and row[edge] < 0.5 * min(row[10:20].mean(), row[60])
     assert row[55:75].std() < 0.01
+
+
+def test_rolling_drops_what_is_small_and_keeps_borders() -> None:
+    image = np.full((64, 64, 3), 0.2, np.float32)
+    image[:, 32:] = 0.8
+    image[30:32, 10:12] = 0.3
+    rolled = ink.rolled(image, 2.0, 20, 4)
+    np.testing.assert_allclose(rolled[31, 11], 0.2, atol=0.03)
+    np.testing.assert_allclose(rolled[50, [30, 33]], image[50, [30, 33]], atol=0.05)
+
+
+def test_specks_are_no_lines() -> None:
+    drawn = np.zeros((40, 60), np.float32)
+    drawn[5:7, 5:7] = 1  # small
+    drawn[10, 5:50] = 0.3  # faint
+    drawn[20:22, 5:50] = 0.6
+    kept = ink.long_lines(drawn, (0.12, 0.45), 10)
+    assert kept[:15].max() < 0.02 and kept[20, 10:45].min() > 0.4
 
 
 def test_toon_says_what_becomes_of_even_colours() -> None:
@@ -146,14 +164,17 @@ def test_a_short_training_writes_both_files_and_goes_on(folder: Path, tmp_path: 
 
 
 @pytest.mark.train
-def test_integers_of_the_file_are_those_of_the_training() -> None:
+@pytest.mark.parametrize(("spacings", "gate"), [((), False), ((1, 2), True)])
+def test_integers_of_the_file_are_those_of_the_training(
+    spacings: tuple[int, ...], gate: bool
+) -> None:
     torch = pytest.importorskip("torch")
     from sfumato.models.spec import StyleSpec
     from sfumato.models.train.graph import int8_model
     from sfumato.models.train.network import Painter, Shape
 
     torch.manual_seed(0)
-    painter = Painter(Shape(blocks=2))
+    painter = Painter(Shape(blocks=2, spacings=spacings, gate=gate))
     cells = acceptance.to_cells(photo(), 4)
     tensor = torch.from_numpy(cells).permute(0, 3, 1, 2).float() / 255
     painter.start_rounding(tensor)
@@ -166,3 +187,31 @@ def test_integers_of_the_file_are_those_of_the_training() -> None:
     (painted,) = session.run(None, {"image": cells})
     difference = wanted.permute(0, 2, 3, 1).numpy() - painted
     assert np.abs(difference).max() <= 1  # halves are rounded differently in the last sum
+
+
+@pytest.mark.train
+@pytest.mark.parametrize("more_blocks", [0, 1])
+def test_a_painter_that_goes_on_from_a_style_begins_as_that_style(more_blocks: int) -> None:
+    torch = pytest.importorskip("torch")
+    from dataclasses import replace
+
+    import onnxruntime as ort
+
+    from sfumato.models.catalog import find_style
+    from sfumato.models.train import recipes
+    from sfumato.models.train.network import Painter
+    from sfumato.models.train.start import start_from
+
+    path = find_style("toon-fast").fp32
+    assert path is not None
+    shape = recipes.find("toon-fast").shape
+    painter = Painter(replace(shape, blocks=shape.blocks + more_blocks))
+    start_from(painter, path)
+    cells = acceptance.to_cells(photo(), 4)
+    with torch.no_grad():
+        painted = painter(torch.from_numpy(cells).permute(0, 3, 1, 2).float() / 255)
+    (wanted,) = ort.InferenceSession(path).run(None, {"image": cells})
+    codes = torch.round(painted.clamp(0, 1) * 255).permute(0, 2, 3, 1).numpy()
+    assert np.abs(codes - wanted).max() <= 1
+    with pytest.raises(ModelError, match="another width"):
+        start_from(Painter(replace(shape, width=48)), path)

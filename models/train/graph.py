@@ -12,7 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from sfumato.models.spec import METADATA_KEY, StyleSpec
 from sfumato.models.train.network import COLOURS, Painter
-from sfumato.models.train.quant import FakeQuant, QuantConv
+from sfumato.models.train.quant import FakeQuant, QuantConv, ShareQuant
+
+Quant = FakeQuant | ShareQuant
 
 OPSET = 19
 IR_VERSION = 9
@@ -51,6 +53,9 @@ class _Writer:
             step = self.convolve(x, f"{name}.look", block.look, block.look_quant)
             step = self.convolve(step, f"{name}.mix", block.mix, block.mix_quant)
             x = self.add(x, step, name, block.sum_quant)
+        if painter.shape.gate:
+            share = self.convolve(x, "gate", painter.gate, painter.gate_quant)
+            skip = self.keep(skip, share)
         x = self.convolve(x, "head", painter.head, painter.head_quant)
         x = self.finish(self.node("Add", [skip, x], "sum"))
         self.node("Transpose", [x], "painted", perm=[0, 2, 3, 1])
@@ -93,10 +98,13 @@ class _Writer:
     def begin(self, x: str) -> str:
         raise NotImplementedError
 
-    def convolve(self, x: str, name: str, conv: QuantConv, quant: FakeQuant) -> str:
+    def convolve(self, x: str, name: str, conv: QuantConv, quant: Quant) -> str:
         raise NotImplementedError
 
     def add(self, x: str, step: str, name: str, quant: FakeQuant) -> str:
+        raise NotImplementedError
+
+    def keep(self, colours: str, share: str) -> str:
         raise NotImplementedError
 
     def finish(self, x: str) -> str:
@@ -112,7 +120,7 @@ class _Floats(_Writer):
         x = self.node("Cast", [x], "codes", to=TensorProto.FLOAT)
         return self.node("Mul", [x, self.constant("code", _CODE)], "values")
 
-    def convolve(self, x: str, name: str, conv: QuantConv, quant: FakeQuant) -> str:
+    def convolve(self, x: str, name: str, conv: QuantConv, quant: Quant) -> str:
         weight, bias = (
             self.constant(f"{name}.{part}", _array(value))
             for part, value in zip(("weight", "bias"), conv.plain(), strict=True)
@@ -122,6 +130,11 @@ class _Floats(_Writer):
 
     def add(self, x: str, step: str, name: str, quant: FakeQuant) -> str:
         return self.node("Relu", [self.node("Add", [x, step], f"{name}.add")], f"{name}.relu")
+
+    def keep(self, colours: str, share: str) -> str:
+        ends = [self.constant("none", np.float32(0)), self.constant("all", np.float32(1))]
+        share = self.node("Clip", [share, *ends], "share")
+        return self.node("Mul", [colours, share], "kept")
 
     def finish(self, x: str) -> str:
         x = self.node("Mul", [x, self.constant("codes_per_value", np.float32(255))], "scaled")
@@ -141,7 +154,7 @@ class _Integers(_Writer):
         x = self.node("Slice", ["planes", *ends], "colour_planes")
         return self.node("DequantizeLinear", [x, "code", "black"], "colours")
 
-    def convolve(self, x: str, name: str, conv: QuantConv, quant: FakeQuant) -> str:
+    def convolve(self, x: str, name: str, conv: QuantConv, quant: Quant) -> str:
         integers, scale = (_array(t) for t in conv.integers())
         inputs = [self._value(f"{name}.weight", integers.astype(np.int8), scale)]
         unit = scale * self._scales[x]
@@ -153,6 +166,11 @@ class _Integers(_Writer):
 
     def add(self, x: str, step: str, name: str, quant: FakeQuant) -> str:
         return self._rounded(self.node("Add", [x, step], f"{name}.add"), quant)
+
+    def keep(self, colours: str, share: str) -> str:
+        kept = self.node("Mul", [colours, share], "kept")
+        codes = self.node("QuantizeLinear", [kept, "code", "black"], "kept_codes")
+        return self.node("DequantizeLinear", [codes, "code", "black"], "kept_values")
 
     def finish(self, x: str) -> str:
         return self.node("QuantizeLinear", [x, "code", "black"], "painted_planes")
@@ -174,7 +192,7 @@ class _Integers(_Writer):
         inputs = [self.constant(f"{name}_{part}", value) for part, value in parts]
         return self.node("DequantizeLinear", inputs, name, axis=0)
 
-    def _rounded(self, x: str, quant: FakeQuant) -> str:
+    def _rounded(self, x: str, quant: Quant) -> str:
         scale = self.constant(f"{x}_scale", _array(quant.scale).astype(np.float32))
         zero = self.constant(f"{x}_zero", _array(quant.zero).astype(np.uint8))
         codes = self.node("QuantizeLinear", [x, scale, zero], f"{x}_codes")
@@ -182,8 +200,8 @@ class _Integers(_Writer):
 
 
 def _window(conv: QuantConv) -> dict[str, list[int]]:
-    kernel = list(conv.kernel_size)
-    return {"kernel_shape": kernel, "pads": [kernel[0] // 2] * 4}
+    window = {"kernel_shape": list(conv.kernel_size), "pads": [*conv.padding] * 2}
+    return window | ({} if max(conv.dilation) == 1 else {"dilations": list(conv.dilation)})
 
 
 def _array(tensor: Any) -> NDArray[np.float32]:

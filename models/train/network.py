@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from sfumato.models.train.quant import FakeQuant, QuantConv
+from sfumato.models.train.quant import FakeQuant, QuantConv, ShareQuant
 
 CELL = 4
 DETAIL_GAIN = 6.0
@@ -27,6 +27,12 @@ class Shape:
     stem: int = 1
     head: int = 1
     """Kernels of the first and the last convolution, in cells."""
+    spacings: tuple[int, ...] = ()
+    """Cells between the taps of each block's 3 × 3 convolution; 1 where nothing is said. Two cells
+    see twice as far at the same price."""
+    gate: bool = False
+    """Let the network say how much of each source pixel stays, 0…1. Texture is gone at once where
+    it says none; without, all of it must be drawn again with the sign reversed."""
     grain: bool = False
 
     @property
@@ -35,23 +41,28 @@ class Shape:
 
     @property
     def radius_px(self) -> int:
-        """Receptive-field radius: one cell for each 3 × 3 convolution on the way."""
-        return CELL * (self.stem // 2 + self.blocks + self.head // 2)
+        """Receptive-field radius: the spacing of each 3 × 3 convolution on the way."""
+        looks = sum(self.spacing(block) for block in range(self.blocks))
+        return CELL * (self.stem // 2 + looks + self.head // 2)
 
     @property
     def kmac_per_pixel(self) -> float:
         """Multiplications per pixel, in thousands."""
         block = 9 * self.width * self.narrow + self.narrow * self.width
-        ends = self.width * (self.stem**2 * self.inputs + self.head**2 * COLOURS)
+        ends = self.width * (self.stem**2 * self.inputs + self.head**2 * COLOURS * (1 + self.gate))
         return (ends + self.blocks * block) / CELL**2 / 1000
+
+    def spacing(self, block: int) -> int:
+        """Of the taps of a block's 3 × 3 convolution, in cells."""
+        return self.spacings[block] if block < len(self.spacings) else 1
 
 
 class Block(nn.Module):
     """x + 1 × 1(ReLU(3 × 3(x))): a residual step through a narrow waist."""
 
-    def __init__(self, width: int, narrow: int) -> None:
+    def __init__(self, width: int, narrow: int, spacing: int) -> None:
         super().__init__()
-        self.look, self.look_quant = QuantConv(width, narrow, 3), FakeQuant(signed=False)
+        self.look, self.look_quant = QuantConv(width, narrow, 3, spacing), FakeQuant(signed=False)
         self.mix, self.mix_quant = QuantConv(narrow, width, 1), FakeQuant(signed=True)
         self.sum_quant = FakeQuant(signed=False)
         nn.init.kaiming_normal_(self.look.weight, nonlinearity="relu")
@@ -87,11 +98,17 @@ class Painter(nn.Module):
             QuantConv(shape.inputs, shape.width, shape.stem),
             FakeQuant(signed=False),
         )
-        self.blocks = nn.ModuleList(Block(shape.width, shape.narrow) for _ in range(shape.blocks))
+        self.blocks = nn.ModuleList(
+            Block(shape.width, shape.narrow, shape.spacing(block)) for block in range(shape.blocks)
+        )
         self.head, self.head_quant = (
             QuantConv(shape.width, COLOURS, shape.head),
             FakeQuant(signed=True),
         )
+        if shape.gate:
+            self.gate, self.gate_quant = QuantConv(shape.width, COLOURS, 1), ShareQuant()
+            nn.init.normal_(self.gate.weight, std=1e-3)
+            self.gate.bias = nn.Parameter(torch.full((COLOURS,), 0.98))
         nn.init.kaiming_normal_(self.stem.weight, nonlinearity="relu")
         self.head.weight.data *= 0.1
         self.stem.before = torch.block_diag(cell_waves(DETAIL_GAIN), torch.eye(GRAIN * shape.grain))
@@ -99,7 +116,13 @@ class Painter(nn.Module):
         self.head.after = cell_waves(1.0).T.contiguous()
 
     def forward(self, cells: Tensor) -> Tensor:
-        return cells[:, :COLOURS] + self.head_quant(self.head(self.features(cells)))
+        features = self.features(cells)
+        return self.kept(cells, features) + self.head_quant(self.head(features))
+
+    def kept(self, cells: Tensor, features: Tensor) -> Tensor:
+        """What the painting has of the source itself: all of it where there is no gate."""
+        colours = cells[:, :COLOURS]
+        return colours * self.gate_quant(self.gate(features)) if self.shape.gate else colours
 
     def features(self, cells: Tensor) -> Tensor:
         """What the last convolution sees: (n, width, h, w), not negative."""
@@ -109,13 +132,16 @@ class Painter(nn.Module):
         return x
 
     def start_rounding(self, cells: Tensor) -> None:
-        """Switch to INT8 arithmetic, ranges taken from ``cells``, layer after layer."""
+        """Switch to INT8 arithmetic, ranges taken from ``cells``, layer after layer in one pass."""
         for conv in self.convolutions():
             conv.on = True
-        for quant in self.quants():
-            hook = quant.register_forward_pre_hook(lambda q, args: q.set_range(args[0]))
-            with torch.no_grad():
-                self(cells)
+        hooks = [
+            quant.register_forward_pre_hook(lambda q, args: q.set_range(args[0]))
+            for quant in self.quants()
+        ]
+        with torch.no_grad():
+            self(cells)
+        for hook in hooks:
             hook.remove()
         self.tighten()
 

@@ -60,6 +60,22 @@ class FakeQuant(nn.Module):
         return (_round_straight(levels) - self.zero) * self.scale
 
 
+class ShareQuant(nn.Module):
+    """Rounds shares 0…1 to codes, always: nothing about it is trained."""
+
+    signed = False
+    scale: Tensor
+    zero: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.tensor(1 / 255), persistent=False)
+        self.register_buffer("zero", torch.tensor(0.0), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return _round_straight(x.clamp(0, 1) * 255) / 255
+
+
 class QuantConv(nn.Conv2d):
     """A same-size convolution whose weights are rounded per output channel once ``on``.
 
@@ -70,8 +86,9 @@ class QuantConv(nn.Conv2d):
     before: Tensor | None
     after: Tensor | None
 
-    def __init__(self, channels_in: int, channels_out: int, kernel: int) -> None:
-        super().__init__(channels_in, channels_out, kernel, padding=kernel // 2)
+    def __init__(self, channels_in: int, channels_out: int, kernel: int, spacing: int = 1) -> None:
+        padding = kernel // 2 * spacing
+        super().__init__(channels_in, channels_out, kernel, padding=padding, dilation=spacing)
         self.on = False
         self.centre = 0.0
         self.register_buffer("before", None)
@@ -105,7 +122,7 @@ class QuantConv(nn.Conv2d):
             integers, scale = _integers(weight.detach())
             rounded = integers * scale.view(-1, 1, 1, 1)
             weight = weight + (rounded - weight).detach()
-        return functional.conv2d(input, weight, bias, padding=self.padding)
+        return functional.conv2d(input, weight, bias, padding=self.padding, dilation=self.dilation)
 
 
 def _integers(weight: Tensor) -> tuple[Tensor, Tensor]:

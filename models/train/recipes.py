@@ -45,6 +45,8 @@ class Recipe:
     shape: Shape = field(default_factory=Shape)
     grain_seed: int | None = None
     textured: bool = False
+    start: str | None = None
+    """The shipped style to go on from."""
 
 
 def find(name: str) -> Recipe:
@@ -78,7 +80,11 @@ def _toon_flats(colours: Tensor) -> Tensor:
 
 
 def _calm_toon() -> Objective:
-    return regression(_toon_flats, calm=3.0)
+    return regression(_toon_flats, calm=3.0, seams=1.0)
+
+
+def _stroked() -> Objective:
+    return regression(seams=0.5, strokes=1.5)
 
 
 RECIPES = {
@@ -89,19 +95,18 @@ RECIPES = {
             summary="cartoon: flat lifted colours and clean dark lines",
             render=toon.render,
             renderer="toon",
-            shape=Shape(blocks=3),
-            stages=(
-                Stage(lambda: regression(_toon_flats), Schedule(steps=16_000)),
-                Stage(_calm_toon, Schedule(steps=6_500, rate=3e-3, seed=2)),
-            ),
+            shape=Shape(blocks=4, spacings=(1, 2), gate=True),
+            stages=(Stage(_calm_toon, Schedule(steps=6_000, rate=4e-3)),),
+            start="toon",
         ),
         Recipe(
             name="toon-fast",
-            summary="the cartoon at two thirds of the work, lines a little softer",
+            summary="the cartoon at little more than half the work, lines a little softer",
             render=toon.render,
             renderer="toon",
-            shape=Shape(blocks=2),
-            stages=(Stage(lambda: regression(_toon_flats), Schedule(steps=9_000)),),
+            shape=Shape(blocks=2, gate=True),
+            stages=(Stage(_calm_toon, Schedule(steps=4_000, rate=4e-3)),),
+            start="toon-fast",
         ),
         Recipe(
             name="oil",
@@ -110,9 +115,10 @@ RECIPES = {
             renderer="oil",
             shape=Shape(narrow=48, blocks=4, grain=True),
             stages=(
-                Stage(regression, Schedule(steps=9_500, rate=4e-3)),
-                Stage(lambda: regression(seams=2.0), Schedule(steps=3_500, rate=2e-3, seed=2)),
+                Stage(_stroked, Schedule(steps=4_500, rate=3e-3)),
+                Stage(_stroked, Schedule(steps=1_500, rate=1e-3, rounded_share=1.0, seed=2)),
             ),
+            start="oil",
             grain_seed=oil.GRAIN_SEED,
             textured=True,
         ),

@@ -33,14 +33,16 @@ def settle(painter: Painter, photos: Tensor) -> None:
     integers, scale = (t.double().numpy() for t in painter.head.integers())
     with torch.no_grad():
         seen = _every_seventh_cell(painter.features(photos))
-        even = _middle_cell(painter.features(_fields(painter)))
+        fields = _fields(painter)
+        features = painter.features(fields)
+        even, kept = _middle_cell(features), _middle_cell(painter.kept(fields, features))
     weight, bias = (t.detach().double().numpy() for t in painter.head.plain())
     trained, offsets = weight[:, :, 0, 0], bias.copy()
-    answers = even @ trained.T + offsets
+    answers = even @ trained.T + offsets + kept
     means = answers.reshape(len(even), 3, CELL**2).mean(axis=2).repeat(CELL**2, axis=1)
     weights = np.repeat([1 / len(seen), _EVENNESS / len(even)], [len(seen), len(even)])
     inputs = np.concatenate([seen, even])
-    wanted = np.concatenate([seen @ trained.T + offsets, means])
+    wanted = np.concatenate([seen @ trained.T + offsets, means - kept])
     for row, step in enumerate(scale):
         start = integers[row, :, 0, 0]
         values, offsets[row] = _search(inputs * step, wanted[:, row], weights, start)

@@ -11,6 +11,8 @@ import onnx
 import torch
 from torch import Tensor
 
+from sfumato.models.catalog import find_style
+from sfumato.models.errors import ModelError
 from sfumato.models.grain import grain_texture
 from sfumato.models.spec import StyleSpec
 from sfumato.models.train import content, graph
@@ -21,6 +23,7 @@ from sfumato.models.train.network import CELL, Painter
 from sfumato.models.train.ranges import tune_ranges
 from sfumato.models.train.recipes import Recipe, Stage
 from sfumato.models.train.settle import settle
+from sfumato.models.train.start import start_from
 
 HELD_OUT = "holdout"
 """Pictures in a sub-folder of this name are not trained on, only measured on."""
@@ -61,6 +64,8 @@ def train(
     grain = None if recipe.grain_seed is None else grain_texture(recipe.grain_seed)
     torch.manual_seed(stages[0].schedule.seed)
     painter = Painter(recipe.shape)
+    if recipe.start is not None:
+        start_from(painter, _weights_of(recipe.start))
     samplers = [Sampler(learned, stage.schedule, grain) for stage in stages]
     for number, (stage, sampler) in enumerate(zip(stages, samplers, strict=True)):
         painter.set_rounding(False)
@@ -68,8 +73,17 @@ def train(
         fit(painter, sampler, stage.schedule, stage.objective(), progress, checkpoint)
     runs = " and ".join(f"{s.schedule.steps} steps from seed {s.schedule.seed}" for s in stages)
     how = f"{len(learned)} pictures, {runs}"
+    how += f", on from the {recipe.start} shipped before" if recipe.start else ""
     samples = samplers[-1].samples()
     return export(painter, recipe, how, [p.source for p in held_out], samples, out_folder)
+
+
+def _weights_of(style: str) -> Path:
+    """The FP32 file of a shipped style."""
+    path = find_style(style).fp32
+    if path is None:
+        raise ModelError(f"the shipped style {style!r} has no FP32 file to go on from")
+    return path
 
 
 def _stages(recipe: Recipe, steps: int | None, seed: int | None) -> list[Stage]:
