@@ -175,7 +175,7 @@ def test_an_address_with_an_end_ends(tmp_path: Path) -> None:
     """A film on a web server is played whole, once."""
 
     class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     make_clip(tmp_path / "clip.mkv", frames=8)
