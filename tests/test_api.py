@@ -91,6 +91,15 @@ def test_identical_frames_give_identical_paintings(style: str) -> None:
         np.testing.assert_array_equal(painted[0], later)
 
 
+def test_what_moves_leaves_no_ghost_with_several_frames_on_their_way() -> None:
+    frames = [np.full((128, 256, 3), 20, np.uint8) for _ in range(8)]
+    for number, frame in enumerate(frames):
+        frame[40:80, 24 * number : 24 * number + 40] = 230
+    painted = sfumato.paint(frames, style="identity", smooth=1.0, workers=2)
+    for frame, picture in zip(frames, painted, strict=True):
+        assert np.abs(picture.astype(int) - frame).max() <= 2
+
+
 def test_a_failing_source_raises_after_its_frames_and_leaves_no_thread(style: str) -> None:
     def source() -> Iterator[NDArray[np.uint8]]:
         yield from pictures(4)

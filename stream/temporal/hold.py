@@ -72,7 +72,7 @@ class Hold:
         if past is None or not past.fits(frame):
             self.close()
             past = self._past = _Past(frame)
-            return Seen(frame, past.all, past.change, self._cuts(frame), first=True)
+            return Seen(frame, past.all, past.none_change, self._cuts(frame), first=True)
         if _same(past.shown, frame):
             self._cuts.again()
             held = _again(past.shown, frame)
@@ -81,8 +81,8 @@ class Hold:
         past.measure(frame)
         variances = past.meter(frame)
         self.variance = variances[0]
-        held, changed = past.settle(frame, variances if self._still else [0.0] * 3, cut)
-        return Seen(held, changed, past.change, cut, variance=self.variance)
+        seen = past.settle(frame, variances if self._still else [0.0] * 3, cut)
+        return replace(seen, variance=self.variance)
 
     def close(self) -> None:
         """Let go of the last frame."""
@@ -117,7 +117,6 @@ class _Past:
         shape = blocks_shape(frame.width_px, frame.height_px)
         self.all, self.none = np.ones(shape, np.bool_), np.zeros(shape, np.bool_)
         self.none_change = np.zeros(shape, np.float32)
-        self.change = np.zeros(shape, np.float32)
         self._maps = [np.empty((3, *shape), np.float32) for _ in frame.planes]
         self.meter = NoiseMeter(len(frame.planes))
         self.meter(frame)
@@ -137,8 +136,11 @@ class _Past:
         for now, shown, maps in zip(frame.planes, self.shown.planes, self._maps, strict=True):
             survey(now, shown, frame.pixels.bits, maps)
 
-    def settle(self, frame: Frame, variances: list[float], cut: bool) -> tuple[Frame, Mask]:
-        """(the frame to show, the blocks that differ from the one before)."""
+    def settle(self, frame: Frame, variances: list[float], cut: bool) -> Seen:
+        """The frame to show, and the blocks that differ from the one before.
+
+        Several frames are on their way at once, so that each has maps of its own.
+        """
         noisy = variances[0] > 0
         moving = self._moving(variances) if noisy else self._unequal()
         changed = moving = self.all if cut and noisy else moving
@@ -146,11 +148,11 @@ class _Past:
             followed = self._follow(moving, variances)
             changed = moving | spread(followed) if followed.any() else moving
         square, mean, _ = self._maps[0]
-        np.multiply(square + COHERENCE * mean * mean, moving, out=self.change)
+        change = (square + COHERENCE * mean * mean) * moving
         if noisy:
-            self.change += self._light[0].change
+            change += self._light[0].change
         self._show(frame, moving, changed, noisy)
-        return self.shown, changed
+        return Seen(self.shown, changed, change, cut)
 
     def _follow(self, moving: Mask, variances: list[float]) -> Mask:
         """Blocks in which some plane follows slow light."""
@@ -168,7 +170,7 @@ class _Past:
 
     def _moving(self, variances: list[float]) -> Mask:
         """Blocks that differ by far more than noise, or by more together with their neighbours."""
-        excess = np.zeros_like(self.change)
+        excess = np.zeros_like(self.none_change)
         for maps, light, variance in zip(self._maps, self._light, variances, strict=True):
             square, mean, peak = maps
             both = 2 * max(variance, LEAST_VARIANCE)  # what is shown is noisy too
