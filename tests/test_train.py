@@ -186,7 +186,8 @@ def test_integers_of_the_file_are_those_of_the_training(
     session = ort.InferenceSession(int8_model(painter, spec).SerializeToString())
     (painted,) = session.run(None, {"image": cells})
     difference = wanted.permute(0, 2, 3, 1).numpy() - painted
-    assert np.abs(difference).max() <= 1  # halves are rounded differently in the last sum
+    sums = 1 + gate  # in which halves are rounded differently
+    assert np.abs(difference).max() <= sums
 
 
 @pytest.mark.train
@@ -202,12 +203,13 @@ def test_a_painter_that_goes_on_from_a_style_begins_as_that_style(more_blocks: i
     from sfumato.models.train.network import Painter
     from sfumato.models.train.start import start_from
 
-    path = find_style("toon-fast").fp32
+    path = find_style("ukiyoe").fp32
     assert path is not None
-    shape = recipes.find("toon-fast").shape
+    shape = recipes.find("ukiyoe").shape
     painter = Painter(replace(shape, blocks=shape.blocks + more_blocks))
     start_from(painter, path)
-    cells = acceptance.to_cells(photo(), 4)
+    grain = np.arange(96 * 128, dtype=np.uint8).reshape(96, 128, 1)
+    cells = acceptance.to_cells(np.concatenate([photo(), grain], axis=2), 4)
     with torch.no_grad():
         painted = painter(torch.from_numpy(cells).permute(0, 3, 1, 2).float() / 255)
     (wanted,) = ort.InferenceSession(path).run(None, {"image": cells})

@@ -10,13 +10,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from sfumato.models.train.fit import Objective
-from sfumato.models.train.network import CELL, Painter, Shape
+from sfumato.models.train.network import CELL, COLOURS, Painter, Shape
 
 Flats = Callable[[Tensor], Tensor]
 """What the style makes of even colours: (n, 3) → (n, 3), 0…1."""
 
 STILL = 1.5 / 255
 """Neighbours in a rendering that differ by less belong to one even area."""
+
+NOISE = 2 / 255
+"""Standard deviation of what a sensor adds, as in the acceptance of a style."""
 
 DETAIL_WEIGHT = 5.0
 """Where few pixels are dark, the best guess in L1 is "no line": lines and edges count more."""
@@ -28,22 +31,21 @@ def regression(
     *,
     calm: float = 0.0,
     seams: float = 0.0,
-    strokes: float = 0.0,
+    steady: float = 0.0,
 ) -> Objective:
     """The objective of a style that copies a renderer.
 
     With ``flats``, each batch has ``count`` even patches beside it. ``calm`` weighs what is left of
     texture where the renderer left none: it is faint, and drowns in the error at edges. ``seams``
-    weighs steps from one cell to the next that are not in the rendering. ``strokes`` weighs how
-    much contrast there is around each place, wherever it lies: a painter that is not sure where a
-    stroke goes would leave it out.
+    weighs steps from one cell to the next that are not in the rendering. ``steady`` weighs
+    how much more noise changes the painting.
     """
 
     def objective(painter: Painter, cells: Tensor, wanted: Tensor) -> Tensor:
         painted = painter(cells)
         loss = picture_loss(painted, wanted, painter.shape, calm, seams)
-        if strokes:
-            loss = loss + strokes * contrast_loss(painted, wanted, painter.shape)
+        if steady:
+            loss = loss + steady * (painter(_noisier(cells)) - painted).abs().mean()
         return loss if flats is None else loss + flat_loss(painter, flats, count)
 
     return objective
@@ -75,16 +77,11 @@ def picture_loss(
     return loss
 
 
-def contrast_loss(painted: Tensor, wanted: Tensor, shape: Shape) -> Tensor:
-    """L1 of the mean change from pixel to pixel in windows of 12 × 12, each direction for itself."""
-    margin = min(shape.radius_px, 16)
-    pictures = functional.pixel_shuffle(painted, CELL), wanted
-    inner = [p[..., margin:-margin, margin:-margin] for p in pictures]
-    loss = painted.new_zeros(())
-    for axis in (2, 3):
-        mine, theirs = (functional.avg_pool2d(p.diff(dim=axis).abs(), 12, 4) for p in inner)
-        loss = loss + (mine - theirs).abs().mean()
-    return loss
+def _noisier(cells: Tensor) -> Tensor:
+    """The cells with noise of two more codes on the picture; the grain stays."""
+    colours = cells[:, :COLOURS] + NOISE * torch.randn_like(cells[:, :COLOURS])
+    noisy = (torch.round(colours * 255) / 255).clamp(0, 1)
+    return torch.cat([noisy, cells[:, COLOURS:]], dim=1)
 
 
 def flat_loss(painter: Painter, flats: Flats, count: int) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.models.train.paint import Palette, bristles, dabs, relief, repaint
-from sfumato.models.train.render import Image, as_image, from_lab, luma, smear, tangents, to_lab
+from sfumato.models.train.render import Image, from_lab, luma, smear, tangents, to_lab
 
 GRAIN_SEED = 7
 
@@ -15,10 +15,8 @@ STARRY_NIGHT = Palette(
 )
 """Measured with ``Palette.of`` on Vincent van Gogh's painting of 1889."""
 
-_REACH_PX, _SIGMA_PX, _BRISTLE_PX = 10, 5.0, 1.9
-_LOAD = 1.35
-"""How thickly the paint lies."""
-_SLANT = (0.009, -0.7, 1.6)
+_REACH_PX, _SIGMA_PX = 12, 6.0
+_SLANT = (0.005, -0.7, 1.6)
 """Even areas are hatched at an angle that turns with their tone; sensor noise must not turn it."""
 
 
@@ -27,10 +25,10 @@ def render(image: Image) -> Image:
     body = dabs(image, 4)
     grey = luma(body)
     body = smear(body, tangents(grey, 1.5), 4, 2.0)
-    along = tangents(grey, 5.0, _SLANT)
+    along = tangents(grey, 4.0, _SLANT)
     lab = repaint(to_lab(body), STARRY_NIGHT, (0.45, 0.68))
-    marks = bristles(GRAIN_SEED, along, _REACH_PX, _SIGMA_PX, _BRISTLE_PX)
-    return from_lab(_brushed(lab, as_image(_LOAD * np.tanh(marks / 1.6))))
+    marks = np.tanh(bristles(GRAIN_SEED, along, _REACH_PX, _SIGMA_PX, 1.4) / 1.6)
+    return from_lab(_brushed(lab, marks))
 
 
 def _brushed(lab: Image, marks: Image) -> Image:

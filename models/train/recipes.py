@@ -83,8 +83,8 @@ def _calm_toon() -> Objective:
     return regression(_toon_flats, calm=3.0, seams=1.0)
 
 
-def _stroked() -> Objective:
-    return regression(seams=0.5, strokes=1.5)
+def _steady_toon() -> Objective:
+    return regression(_toon_flats, calm=3.0, seams=1.0, steady=5.0)
 
 
 RECIPES = {
@@ -96,7 +96,10 @@ RECIPES = {
             render=toon.render,
             renderer="toon",
             shape=Shape(blocks=4, spacings=(1, 2), gate=True),
-            stages=(Stage(_calm_toon, Schedule(steps=6_000, rate=4e-3)),),
+            stages=(
+                Stage(_calm_toon, Schedule(steps=6_000, rate=4e-3)),
+                Stage(_steady_toon, Schedule(steps=900, rate=2e-3, rounded_share=1.0, seed=2)),
+            ),
             start="toon",
         ),
         Recipe(
@@ -105,7 +108,10 @@ RECIPES = {
             render=toon.render,
             renderer="toon",
             shape=Shape(blocks=2, gate=True),
-            stages=(Stage(_calm_toon, Schedule(steps=4_000, rate=4e-3)),),
+            stages=(
+                Stage(_calm_toon, Schedule(steps=2_500, rate=4e-3)),
+                Stage(_steady_toon, Schedule(steps=500, rate=2e-3, rounded_share=1.0, seed=2)),
+            ),
             start="toon-fast",
         ),
         Recipe(
@@ -115,10 +121,9 @@ RECIPES = {
             renderer="oil",
             shape=Shape(narrow=48, blocks=4, grain=True),
             stages=(
-                Stage(_stroked, Schedule(steps=4_500, rate=3e-3)),
-                Stage(_stroked, Schedule(steps=1_500, rate=1e-3, rounded_share=1.0, seed=2)),
+                Stage(regression, Schedule(steps=9_500, rate=4e-3)),
+                Stage(lambda: regression(seams=2.0), Schedule(steps=3_500, rate=2e-3, seed=2)),
             ),
-            start="oil",
             grain_seed=oil.GRAIN_SEED,
             textured=True,
         ),

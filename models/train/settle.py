@@ -13,41 +13,53 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sfumato.models.train.network import CELL, Painter
-from sfumato.models.train.quant import WEIGHT_LIMIT
+from sfumato.models.train.network import CELL, COLOURS, Painter
+from sfumato.models.train.quant import WEIGHT_LIMIT, QuantConv
 
 Floats = NDArray[np.float64]
 
-_EVENNESS = 20.0
+_EVENNESS = 200.0
 """Weight of the even fields' error against the photographs'."""
 
 
 def settle(painter: Painter, photos: Tensor) -> None:
-    """Set the weights and biases of a rounding painter's 1 × 1 head in place.
+    """Set the weights and biases of a rounding painter's 1 × 1 head, and gate, in place.
 
     ``photos`` are cells (n, channels, h, w); the even fields are a grid of colours and all greys.
     """
     if painter.shape.head != 1:
         raise ValueError(f"{painter.shape.head = } should be 1: only such a head can be settled")
-    painter.head.fold()
-    integers, scale = (t.double().numpy() for t in painter.head.integers())
+    fields = _fields(painter)
     with torch.no_grad():
         seen = _every_seventh_cell(painter.features(photos))
-        fields = _fields(painter)
         features = painter.features(fields)
-        even, kept = _middle_cell(features), _middle_cell(painter.kept(fields, features))
-    weight, bias = (t.detach().double().numpy() for t in painter.head.plain())
+    even = _middle_cell(features)
+    if painter.shape.gate:
+        _settle_rows(painter.gate, seen, even, np.zeros((len(even), COLOURS)))
+    with torch.no_grad():
+        kept = _middle_cell(painter.kept(fields, features))
+    _settle_rows(painter.head, seen, even, kept)
+
+
+def _settle_rows(conv: QuantConv, seen: Floats, even: Floats, beside: Floats) -> None:
+    """Choose integers that answer as before to what is ``seen``, and evenly to ``even`` fields.
+
+    Features (n, channels in). ``beside`` (n, channels out) is added to the answers to even fields.
+    """
+    conv.fold()
+    integers, scale = (t.double().numpy() for t in conv.integers())
+    weight, bias = (t.detach().double().numpy() for t in conv.plain())
     trained, offsets = weight[:, :, 0, 0], bias.copy()
-    answers = even @ trained.T + offsets + kept
+    answers = even @ trained.T + offsets + beside
     means = answers.reshape(len(even), 3, CELL**2).mean(axis=2).repeat(CELL**2, axis=1)
     weights = np.repeat([1 / len(seen), _EVENNESS / len(even)], [len(seen), len(even)])
     inputs = np.concatenate([seen, even])
-    wanted = np.concatenate([seen @ trained.T + offsets, means - kept])
+    wanted = np.concatenate([seen @ trained.T + offsets, means - beside])
     for row, step in enumerate(scale):
         start = integers[row, :, 0, 0]
         values, offsets[row] = _search(inputs * step, wanted[:, row], weights, start)
-        painter.head.weight.data[row, :, 0, 0] = torch.from_numpy(values * step).float()
-    painter.head.bias = torch.nn.Parameter(torch.from_numpy(offsets).float())
+        conv.weight.data[row, :, 0, 0] = torch.from_numpy(values * step).float()
+    conv.bias = torch.nn.Parameter(torch.from_numpy(offsets).float())
 
 
 def _search(inputs: Floats, wanted: Floats, weights: Floats, start: Floats) -> tuple[Floats, float]:
