@@ -28,6 +28,9 @@ PROBE_PX = 256
 
 _MIN_ROUNDS, _MAX_ROUNDS, _BUDGET_S = 2, 8, 0.5
 
+_RANGES = {"ms_int8": (1e-4, 1e7), "ms_fp32": (1e-4, 1e7), "psnr_db": (0.0, 99.0)}
+"""A remembered trial outside of these was not measured."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -84,19 +87,13 @@ def pick_precision(
     size = _probe_size(files.int8, width_px, height_px)
     memory = Measurements("precision.json", cache)
     key = measurement_key(files.paths, size, intra_op_threads, provider)
-    trial = _trial_of(memory.get(key))
-    if trial is None:
+    known = memory.numbers(key, _RANGES)
+    if known is not None:
+        trial = Trial(**known)
+    else:
         trial = (compare or run_trial)(files.int8, files.fp32, *size, intra_op_threads, provider)
         memory.put(key, asdict(trial))
     return _judge(files.int8, files.fp32, trial)
-
-
-def _trial_of(values: dict[str, float]) -> Trial | None:
-    """What was remembered; None where it is no whole trial."""
-    try:
-        return Trial(**{name: float(value) for name, value in values.items()})
-    except (TypeError, ValueError):
-        return None
 
 
 def _as_wanted(files: StyleFiles, wanted: Precision, reason: str = "as asked") -> Choice:

@@ -73,7 +73,20 @@ def test_what_was_found_is_remembered_per_file_and_shape(files: StyleFiles, tmp_
     assert [path.name for path in cache.parent.iterdir()] == ["cache.json"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", '{"KEY": 3}', '{"KEY": {"ms_int8": 1}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[1]",
+        pytest.param("[" * 100_000, id="deep"),
+        '{"KEY": 3}',
+        '{"KEY": {"ms_int8": 1}}',
+        '{"KEY": {"ms_int8": 12, "ms_fp32": NaN, "psnr_db": 42}}',
+        '{"KEY": {"ms_int8": 12, "ms_fp32": 9, "psnr_db": -1e300}}',
+        '{"KEY": {"ms_int8": 12, "ms_fp32": [9], "psnr_db": 42}}',
+    ],
+)
 def test_a_damaged_cache_is_measured_anew(files: StyleFiles, tmp_path: Path, text: str) -> None:
     cache = tmp_path / "cache.json"
     pick_precision(files, "auto", compare=Told(SLOWER), cache=cache)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -37,6 +41,48 @@ def test_it_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     cache.write_text("damaged")
     assert network_cost(path, cache=cache) == first and len(calls) == 2
     assert network_cost(path, cache=cache) == first and len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[" * 100_000, id="deep"),
+        '{"KEY": [1]}',
+        '{"KEY": {"bytes_per_px": 28.0, "fixed_bytes": 3000000}}',
+        *(
+            '{"KEY": {"bytes_per_px": VALUE, "fixed_bytes": 3000000, "ms_per_mpx": 25.0}}'.replace(
+                "VALUE", value
+            )
+            for value in ('"x"', "null", "[1]", "true", "NaN", "Infinity", "-28", "0", "1e300")
+        ),
+        '{"KEY": {"bytes_per_px": 28.0, "fixed_bytes": 1' + 400 * "0" + ', "ms_per_mpx": 25.0}}',
+    ],
+)
+def test_what_was_never_measured_is_measured_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    measured = NetworkCost(28.0, 3_000_000, 25.0)
+    monkeypatch.setattr(probe, "measure_network", lambda path, provider: measured)
+    path, cache = find_style("toon").paths[0], tmp_path / "networks.json"
+    network_cost(path, cache=cache)
+    [key] = json.loads(cache.read_text())
+    cache.write_text(text.replace("KEY", key))
+    assert network_cost(path, cache=cache) == measured
+    assert json.loads(cache.read_text())[key] == asdict(measured)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit counts bytes of files on Linux")
+def test_a_full_disk_leaves_no_file(tmp_path: Path) -> None:
+    lines = [
+        "import resource, signal, sys, pathlib",
+        "from sfumato.models.cache import Measurements",
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)",
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))",
+        "Measurements('', pathlib.Path(sys.argv[1])).put('key', {'value': 1})",
+    ]
+    words = [sys.executable, "-c", "\n".join(lines), str(tmp_path / "networks.json")]
+    assert subprocess.run(words, check=False).returncode == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_no_model_is_an_error(tmp_path: Path) -> None:

@@ -114,7 +114,9 @@ def test_results_are_remembered_by_budget_and_size(tmp_path: Path) -> None:
         assert other.get(found, chosen) is None
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', "not json"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"a": 1}', "not json", pytest.param("[" * 100_000, id="deep")]
+)
 def test_a_damaged_cache_is_no_error(tmp_path: Path, text: str) -> None:
     model, cache = tmp_path / "model.onnx", tmp_path / "plans.json"
     model.write_bytes(b"any")
