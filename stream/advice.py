@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import ceil
 
 from sfumato.models.spec import StyleSpec
-from sfumato.stream.budget import Budget
+from sfumato.stream.budget import MARGIN, Budget
 from sfumato.stream.coding import encoder_cost
 from sfumato.stream.planner import FULL, Forecast, choose, forecasts
 from sfumato.stream.settings import PaintSettings
@@ -24,8 +24,11 @@ def refusal(
     plan = smallest.plan
     limit_bytes = smallest.limit_bytes or 0
     width, height = work.source_px
+    limit = f"--memory-limit {mebibytes(limit_bytes)}"
+    if budget.by_system:
+        limit = f"the {mebibytes(limit_bytes)} that this system lets us use"
     return (
-        f"--memory-limit {mebibytes(limit_bytes)} is too little for {width}x{height}: it needs "
+        f"{limit} {'are' if budget.by_system else 'is'} too little for {width}x{height}: it needs "
         f"{mebibytes(smallest.peak_rss_bytes)}, with a tile of {plan.tile_px[0]}x{plan.tile_px[1]} "
         f"and {plan.workers} worker{'s' * (plan.workers > 1)}; "
         f"{_way_out(smallest, work, spec, settings, budget)}"
@@ -43,7 +46,10 @@ def _way_out(
     for words, other_work, other_settings in _milder(work, settings):
         if choose(forecasts(other_work, spec, other_settings, budget)).fits:
             return f"try {words}"
-    return f"give it at least --memory-limit {ceil(smallest.peak_rss_bytes / FULL / 2**20)}M"
+    least_mib = ceil(smallest.peak_rss_bytes / FULL / 2**20)
+    if budget.by_system:
+        return f"give the container or group at least {ceil(least_mib / (1 - MARGIN))} MiB"
+    return f"give it at least --memory-limit {least_mib}M"
 
 
 def _milder(work: Work, settings: PaintSettings) -> Iterator[tuple[str, Work, PaintSettings]]:

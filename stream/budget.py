@@ -24,19 +24,25 @@ class Budget:
     memory_bytes: int | None
     """Resident memory of this process; None: no limit."""
     cores: int
+    by_system: bool = False
+    """The memory limit is the system's (a control group, a container, ``ulimit``), not an option's."""
 
 
 def find_budget(limit_bytes: int | None = None) -> Budget:
-    """The asked-for limit, or what the system allows, and the usable cores."""
-    if limit_bytes is None:
-        limit_bytes = system_limit()
-    return Budget(limit_bytes, usable_cores())
+    """The asked-for limit or what the system allows, whichever is less, and the usable cores.
+
+    A limit that was asked for is taken as it is; of the system's, a margin is left alone.
+    """
+    allowed = system_limit()
+    if allowed is None or (limit_bytes is not None and limit_bytes <= allowed):
+        return Budget(limit_bytes, usable_cores())
+    return Budget(int(allowed * (1 - MARGIN)), usable_cores(), by_system=True)
 
 
 def system_limit(proc: Path = PROC) -> int | None:
-    """Resident bytes that control groups and resource limits leave, less a margin; None: no limit."""
+    """Resident bytes that control groups and resource limits leave; None: no limit."""
     limits = [limit for limit in (cgroup_limit(proc), _rlimit(proc)) if limit is not None]
-    return int(min(limits) * (1 - MARGIN)) if limits else None
+    return min(limits, default=None)
 
 
 def cgroup_limit(proc: Path = PROC) -> int | None:

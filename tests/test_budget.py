@@ -98,7 +98,7 @@ def test_what_a_resource_limit_leaves_may_come_on_top(
     limits = {resource.RLIMIT_DATA: (500_000 * 1024, -1), resource.RLIMIT_AS: (-1, -1)}
     monkeypatch.setattr(resource, "getrlimit", limits.__getitem__)
     (tmp_path / "status").write_text("VmData:\t400000 kB\nVmRSS:\t  50000 kB\n")
-    assert budget.system_limit(tmp_path) == int(150_000 * 1024 * 0.95)
+    assert budget.system_limit(tmp_path) == 150_000 * 1024
 
 
 def test_asked_for_beats_found() -> None:
