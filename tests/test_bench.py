@@ -112,11 +112,81 @@ def test_results_come_back_from_their_file(tmp_path: Path) -> None:
     assert entry["figures"]["fps"]["median"] == 20.5
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"settings": {}, "cells": []}', "\0\1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"settings": {}, "cells": []}',
+        "\0\1",
+        pytest.param("[" * 100_000, id="deep"),
+    ],
+)
 def test_another_file_is_refused_by_name(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
     with pytest.raises(SettingsError, match=r"other\.json: not a file of results"):
+        Results.read(path)
+
+
+def assign(values: Any, where: Sequence[str | int], value: object) -> None:
+    for step in where[:-1]:
+        values = values[step]
+    values[where[-1]] = value
+
+
+WHOLE: tuple[str | int, ...] = ("cells", 0)
+RUN = (*WHOLE, "runs", 0)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (["machine"], None),
+        (["versions"], [1]),
+        (["held_by"], {}),
+        (["cells"], {"a": 1}),
+        (["cells"], [None]),
+        (["settings"], "x"),
+        (["settings", "frames"], "many"),
+        (["settings", "runs"], None),
+        ([*WHOLE, "cell"], None),
+        ([*WHOLE, "cell", "limit"], 256),
+        ([*WHOLE, "cell", "limit"], "lots"),
+        ([*WHOLE, "cell", "size"], ["720p"]),
+        ([*WHOLE, "cell", "style"], None),
+        ([*WHOLE, "status"], "bogus"),
+        ([*WHOLE, "status"], ["ok"]),
+        ([*WHOLE, "status"], "killed"),
+        ([*WHOLE, "cold_status"], 3),
+        ([*WHOLE, "cold_start_s"], "x"),
+        ([*WHOLE, "reason"], None),
+        ([*WHOLE, "runs"], "abc"),
+        ([*WHOLE, "runs"], [{}]),
+        ([*WHOLE, "runs"], []),
+        ([*RUN, "latency_ms"], None),
+        ([*RUN, "latency_ms"], {"p50": 1}),
+        ([*RUN, "steady_fps"], None),
+        ([*RUN, "steady_fps"], float("nan")),
+        ([*RUN, "steady_fps"], True),
+        ([*RUN, "cpu_seconds"], 10**400),
+        ([*RUN, "frames_out"], "48"),
+        ([*RUN, "peak_rss_bytes"], "big"),
+        ([*RUN, "predicted_peak_rss_bytes"], "big"),
+        ([*RUN, "precision"], None),
+    ],
+)
+def test_damaged_results_are_refused_by_name(
+    tmp_path: Path, where: Sequence[str | int], value: object
+) -> None:
+    values = json.loads(results(done([20])).to_json())
+    path = tmp_path / "damaged.json"
+    path.write_text(json.dumps(values))
+    assert Results.read(path).cells
+    assign(values, where, value)
+    path.write_text(json.dumps(values))
+    with pytest.raises(SettingsError, match=r"damaged\.json: not a file of results"):
         Results.read(path)
 
 

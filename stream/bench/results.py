@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Self
+from typing import Any, Self, get_args, get_type_hints
 
-from sfumato.stream.bench.cell import Result
+from sfumato.stream.bench.cell import Result, Status
 from sfumato.stream.bench.facts import Facts
-from sfumato.stream.bench.matrix import BenchSettings, Cell
+from sfumato.stream.bench.matrix import BenchSettings, Cell, make_cells
 from sfumato.stream.errors import SettingsError
 from sfumato.stream.report import write_text_whole
 
@@ -115,17 +115,63 @@ class Results:
     def read(cls, path: Path) -> Self:
         """Raises :class:`FileNotFoundError`, and :class:`SettingsError` for other files."""
         try:
-            values = json.loads(path.read_text())
-            settings = BenchSettings(**values.pop("settings"))
-            results = [_result(entry) for entry in values.pop("cells")]
-            return cls(**values, settings=settings, cells={r.cell: r for r in results})
-        except (ValueError, KeyError, TypeError, AttributeError) as exc:
+            return cls._checked(**json.loads(path.read_text()))
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError,
+                RecursionError) as exc:  # fmt: skip
             raise SettingsError(
                 f"{path}: not a file of results that this version of `sfumato bench` wrote"
             ) from exc
 
+    @classmethod
+    def _checked(cls, machine: Any, versions: Any, held_by: Any, settings: Any, cells: Any) -> Self:
+        """From the values of a file, which may hold anything. Raises whatever tells that they are
+        not ours."""
+        shared = BenchSettings(**settings)
+        types = get_type_hints(BenchSettings)
+        _expect(all(type(getattr(shared, name)) is types[name] for name in types))
+        _expect(isinstance(machine, dict) and isinstance(versions, dict))
+        _expect(isinstance(held_by, str))
+        results = [_result(**values) for values in cells]
+        return cls(
+            machine=machine,
+            versions=versions,
+            settings=shared,
+            held_by=held_by,
+            cells={result.cell: result for result in results},
+        )
 
-def _result(values: dict[str, Any]) -> Result:
-    cell = Cell(**values["cell"])
-    rest = {name: value for name, value in values.items() if name not in ("cell", "figures")}
-    return Result(cell=cell, **rest)
+
+_MOST = 1e15
+"""No figure is larger: not even a peak of memory in bytes."""
+
+
+def _result(cell: Any, **values: Any) -> Result:
+    values.pop("figures", None)
+    result = Result(cell=Cell(**cell), **values)
+    _expect(make_cells(**_plural(result.cell)) == [result.cell])
+    statuses = get_args(Status)
+    _expect(result.status in statuses and result.cold_status in (*statuses, None))
+    _expect(isinstance(result.reason, str))
+    _expect(bool(result.runs) == (result.status == "ok"))
+    for run in result.runs:
+        _expect(isinstance(run["precision"], str) and _is_figure(run["predicted_peak_rss_bytes"]))
+        _expect(all(map(_is_figure, _figures(run).values())))
+    _expect(result.cold_start_s is None or _is_figure(result.cold_start_s))
+    return result
+
+
+def _plural(cell: Cell) -> dict[str, str]:
+    return {f"{name}s": word for name, word in asdict(cell).items()}
+
+
+def _is_figure(value: object) -> bool:
+    """A number, neither NaN nor a truth value, such as can be measured: a clock that was set back
+    makes a start come before its command."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -_MOST < value < _MOST
+
+
+def _expect(fact: bool) -> None:
+    if not fact:
+        raise ValueError
