@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from sfumato.stream.live.api import live
     from sfumato.stream.report import Progress, Report
+    from sfumato.stream.settings import FileSettings, PaintSettings
 
 __version__ = "0.1.0"
 
@@ -31,6 +32,8 @@ _HOMES = {
     "live": "live.api",
     "paint": "api",
     "stylize": "api",
+    "FileSettings": "settings",
+    "PaintSettings": "settings",
     "Progress": "report",
     "Report": "report",
     "SettingsError": "errors",
@@ -43,6 +46,8 @@ _HOMES = {
 
 __all__ = [
     "BudgetError",
+    "FileSettings",
+    "PaintSettings",
     "Progress",
     "Report",
     "SettingsError",

@@ -20,7 +20,13 @@ from sfumato.stream.pace import Pace
 from sfumato.stream.pipeline import Pipeline
 from sfumato.stream.prepare import Prepared, expect_output, prepare
 from sfumato.stream.report import Progress, Report, StageTimes, peak_rss_bytes
-from sfumato.stream.settings import FileSettings, PaintSettings, Precision, Switch
+from sfumato.stream.settings import (
+    FileSettings,
+    PaintSettings,
+    Precision,
+    Switch,
+    check_names,
+)
 
 
 class PaintOptions(TypedDict, total=False):
@@ -114,6 +120,7 @@ def prepare_job(
 
 
 def _split(options: FileOptions) -> tuple[PaintSettings, FileSettings]:
+    check_names(options, FileOptions.__annotations__)
     chosen = {name: value for name, value in options.items() if name in PAINT_NAMES}
     rest = {name: value for name, value in options.items() if name not in PAINT_NAMES}
     return PaintSettings(**chosen), FileSettings(**rest)  # type: ignore[arg-type]
@@ -191,6 +198,7 @@ def paint(
     ``source`` is whatever :func:`stylize` takes, or an iterable of RGB arrays of one size. Close
     the generator to stop early. Raises what :func:`stylize` raises.
     """
+    check_names(options, PAINT_NAMES)
     settings = PaintSettings(**options)
     with ExitStack() as stack:
         opened = _opened(source, stack)

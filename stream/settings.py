@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal
 
 from sfumato.stream.errors import SettingsError
@@ -100,6 +102,16 @@ class FileSettings:
             raise SettingsError(f"--duration {self.duration_s}: should be more than 0 seconds")
         if self.crf is not None and not 0 <= self.crf <= 63:
             raise SettingsError(f"--crf {self.crf}: should be between 0 and 63")
+
+
+def check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise :class:`SettingsError` for the first name that is not known, with the nearest that is."""
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise SettingsError(f"there is no option {name!r}; {hint}")
 
 
 def _within(option: str, value: float, low: float, high: float) -> None:

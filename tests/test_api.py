@@ -142,6 +142,8 @@ def test_bad_arrays_are_named(given: list[NDArray[np.uint8]], message: str) -> N
         ({"workers": 0}, "--workers 0"),
         ({"tile_px": (65, 64)}, "multiple of 64"),
         ({"precision": "int4"}, "--precision int4"),
+        ({"memory_limit": "1G"}, "did you mean memory_limit_bytes"),
+        ({"codec": "ffv1"}, "there are hold, memory_limit_bytes"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
