@@ -18,6 +18,7 @@ import pytest
 from sfumato.stream.bench.cell import CellRunner
 from sfumato.stream.bench.clips import clip_at, duration_s, fingerprint
 from sfumato.stream.bench.holder import Holder, ResourceLimit, find_holder
+from sfumato.stream.bench.leftovers import own_prefix, remove_folders, remove_groups
 from sfumato.stream.bench.matrix import BenchSettings, Cell
 from sfumato.stream.bench.process import Commands
 from sfumato.stream.errors import SourceError, Stopped
@@ -94,6 +95,52 @@ def test_a_command_is_ended_when_asked(holder: Holder, tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         Commands(holder, tmp_path, stop).run(["sleep", "60"], {}, 100 * MIB)
     timer.join()
+
+
+_CHILD = """
+import os, time
+from sfumato.stream.bench.job import end_with_parent
+end_with_parent(os.getppid())
+print("ready", flush=True)
+time.sleep(60)
+"""
+_PARENT = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent")
+def test_a_job_ends_with_its_bench_even_if_that_is_killed() -> None:
+    words = [sys.executable, "-c", _PARENT, _CHILD]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "ready\n"
+        parent.kill()
+        assert parent.stdout.read() == ""  # the end of the pipe: nobody holds it any more
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent")
+def test_a_job_that_comes_too_late_does_nothing() -> None:
+    words = [sys.executable, "-m", "sfumato.stream.bench.job", str(_dead()), "model", "list"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "") and "has gone" in done.stderr
+
+
+def _dead() -> int:
+    """The number of a process that has ended."""
+    with subprocess.Popen(["true"]) as process:
+        pass
+    return process.pid
+
+
+def test_only_what_dead_benches_left_is_removed(tmp_path: Path) -> None:
+    kept = {f"{own_prefix()}abc", "sfumato-bench-abc", f"other-{_dead()}-abc"}
+    left = f"sfumato-bench-{_dead()}-abc"
+    for name in (*kept, left):
+        (tmp_path / name).mkdir()
+    remove_groups(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == kept
+    (tmp_path / left / "caches").mkdir(parents=True)
+    remove_folders(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == kept
 
 
 def settings(clip: Path) -> BenchSettings:

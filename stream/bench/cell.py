@@ -17,6 +17,7 @@ from typing import Any, Literal, Self
 
 from sfumato.stream.bench.clips import clip_at, duration_s
 from sfumato.stream.bench.holder import Holder
+from sfumato.stream.bench.leftovers import own_prefix, remove_folders
 from sfumato.stream.bench.matrix import AS_IS, BenchSettings, Cell
 from sfumato.stream.bench.process import Commands
 
@@ -50,7 +51,8 @@ class CellRunner:
     ) -> None:
         """``clips`` keeps the scaled clips; once ``stop`` is set, calls raise :class:`Stopped`."""
         self._source, self._settings, self._clips = source, settings, clips
-        self._scratch = tempfile.TemporaryDirectory(prefix="sfumato-bench-")
+        remove_folders(Path(tempfile.gettempdir()))
+        self._scratch = tempfile.TemporaryDirectory(prefix=own_prefix())
         self._folder = Path(self._scratch.name)
         self._commands = Commands(holder, self._folder, stop)
 
@@ -100,7 +102,7 @@ class CellRunner:
         """One process; ``runs`` is its report if all went well."""
         report, target = self._folder / "report.json", self._folder / "painted.mp4"
         words = self._words(cell, frames)
-        command = [*_SFUMATO, "run", *words, "-o", str(target), "--overwrite", "--quiet"]
+        command = [*_sfumato(), "run", *words, "-o", str(target), "--overwrite", "--quiet"]
         command += ["--report", str(report)]
         started_s = time.time()
         ended = self._commands.run(command, _environment(caches), cell.limit_bytes)
@@ -115,7 +117,7 @@ class CellRunner:
 
     def _judged(self, cell: Cell, words: Sequence[str], caches: str, said: str) -> Result:
         """A job that ended by itself was refused if the planner says that it cannot fit."""
-        plan = self._commands.run([*_SFUMATO, "plan", *words, "--json"], _environment(caches))
+        plan = self._commands.run([*_sfumato(), "plan", *words, "--json"], _environment(caches))
         with suppress(ValueError):
             if json.loads(plan.output)["fits"] is False:
                 return Result(cell=cell, status="refused", reason=said)
@@ -131,7 +133,9 @@ class CellRunner:
         return words if cell.limit_bytes is None else [*words, "--memory-limit", cell.limit]
 
 
-_SFUMATO = (sys.executable, "-m", "sfumato")
+def _sfumato() -> list[str]:
+    """The command, which ends with this process."""
+    return [sys.executable, "-m", "sfumato.stream.bench.job", str(os.getpid())]
 
 
 def _environment(caches: str) -> dict[str, str]:

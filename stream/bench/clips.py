@@ -13,7 +13,7 @@ from av.video.stream import VideoStream
 from sfumato.stream.bench.matrix import AS_IS, size_px
 from sfumato.stream.errors import SourceError
 from sfumato.stream.media.errors import reading, writing
-from sfumato.stream.media.sink import partial_name
+from sfumato.stream.media.sink import partial_name, remove_stale
 
 _RATE = Fraction(25)
 _OPTIONS = {"crf": "18", "preset": "superfast"}
@@ -39,6 +39,7 @@ def clip_at(source: Path, size: str, frames: int, folder: Path) -> Path:
     clip = folder / f"{digest}-{size}-{frames}.mp4"
     if not clip.is_file():
         folder.mkdir(parents=True, exist_ok=True)
+        remove_stale(clip)
         partial = partial_name(clip)
         try:
             _scale(source, partial, size, frames)

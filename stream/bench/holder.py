@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
+from sfumato.stream.bench.leftovers import own_prefix, remove_groups
+
 _TRY_BYTES = 64 * 2**20
 _TRY_S = 10.0
 _JOIN = 'echo $$ > "$0" && exec "$@"'
@@ -108,10 +110,16 @@ class _Nothing(Holder):
 
 
 def find_holder() -> Holder:
-    """The strongest way that works here, tried for real on a process that does nothing."""
+    """The strongest way that works here, tried for real on a process that does nothing.
+
+    Clears away the groups of a bench that was killed.
+    """
+    v1, v2 = _mounts("cgroup", "memory"), _mounts("cgroup2")
+    for root in (*v1, *v2):
+        remove_groups(root)
     tried: list[Holder] = [
-        *(_GroupV1(root) for root in _mounts("cgroup", "memory")),
-        *(_GroupV2(root) for root in _mounts("cgroup2")),
+        *map(_GroupV1, v1),
+        *map(_GroupV2, v2),
         *(_Systemd(user=user) for user in (True, False) if sys.platform == "linux"),
         *([ResourceLimit()] if sys.platform == "linux" else []),
     ]
@@ -150,7 +158,7 @@ def _works(holder: Holder) -> bool:
 @contextmanager
 def _group(root: Path) -> Generator[Path, None, None]:
     """A new group below ``root``, removed once its processes have gone."""
-    group = Path(tempfile.mkdtemp(prefix="sfumato-bench-", dir=root))
+    group = Path(tempfile.mkdtemp(prefix=own_prefix(), dir=root))
     try:
         yield group
     finally:
