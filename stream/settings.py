@@ -148,6 +148,14 @@ def parse_share(option: str, text: str) -> float | None:
         raise SettingsError(f"{option} {text!r}: write a number from 0 to 1, or auto") from None
 
 
+def parse_time(option: str, text: str) -> float:
+    """``80``, ``1:20`` and ``0:01:20.0`` → 80 seconds. Raises :class:`SettingsError`."""
+    match = re.fullmatch(r"(?:(?:([0-9]+):)?([0-5]?[0-9]):)?([0-9]+(?:\.[0-9]*)?)", text.strip())
+    if match is None:
+        raise SettingsError(f"{option} {text!r}: write seconds, such as 80, or 1:20 or 1:02:03.5")
+    return 3600 * int(match[1] or 0) + 60 * int(match[2] or 0) + float(match[3])
+
+
 def parse_size(option: str, text: str) -> int | None:
     """``auto`` → None, else bytes: ``512M``, ``1.5G`` and ``1GiB`` count in powers of 1024,
     ``512MB`` in powers of 1000, a bare number in bytes. Raises :class:`SettingsError`.

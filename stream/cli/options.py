@@ -15,6 +15,7 @@ from sfumato.stream.settings import (
     parse_share,
     parse_size,
     parse_tile,
+    parse_time,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,6 +47,11 @@ _AUTO_SCALE = click.option(
     help="Paint at this fraction of the size; auto goes from 1 down to ½ as time allows.",
 )  # fmt: skip
 
+
+def _time(_c: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    return None if value is None else parse_time(param.opts[0], value)
+
+
 _PAINT = [
     click.option("--style", default=DEFAULT_STYLE, show_default=True, metavar="NAME|FILE.onnx",
                  help="A shipped style (see `sfumato model list`) or an ONNX file."),
@@ -76,9 +82,9 @@ _FILE = [
     click.option("--codec", metavar="NAME", help="Video encoder, such as libx265 or ffv1; libx264 unless OUTPUT wants another."),
     click.option("--crf", type=int, metavar="N", help="Constant quality, lower is better; 18 for libx264."),
     click.option("--preset", metavar="NAME", help="Encoder preset, from ultrafast to veryslow; veryfast if not given."),
-    click.option("--start", "start_s", type=float, default=0.0, metavar="SECONDS",
+    click.option("--start", "start_s", default="0", metavar="TIME", callback=_time,
                  help="Skip what comes before."),
-    click.option("--duration", "duration_s", type=float, metavar="SECONDS",
+    click.option("--duration", "duration_s", metavar="TIME", callback=_time,
                  help="Stop after this long."),
     click.option("--overwrite", is_flag=True, help="Replace the output if it exists."),
     click.option("--strict", is_flag=True, help="Fail on the first damaged packet."),

@@ -194,7 +194,7 @@ def find_codec(name: str) -> str:
     try:
         codec = av.Codec(known, "w")
     except UnknownCodecError:
-        close = difflib.get_close_matches(name, [*ENCODERS, *ALIASES], n=3, cutoff=0.4)
+        close = difflib.get_close_matches(name, [*ENCODERS, *ALIASES], n=3, cutoff=0.6)
         hint = " or ".join(close) or "libx264, libx265, libvpx-vp9, libsvtav1 or ffv1"
         raise SinkError(f"--codec {name} is no encoder of this build; try {hint}") from None
     if codec.type != "video":
@@ -272,7 +272,7 @@ def _losses(source: PixelFormat, pixels: PixelFormat, codec: str, *, rgb: bool) 
         losses.append(f"4:{source.chroma[1:2]}:{source.chroma[2:]} to 4:2:0: {codec} takes no more")
     if codec == "libx264" and (pixels.bits > 8 or pixels.chroma != "420"):
         kind = f"4:{pixels.chroma[1]}:{pixels.chroma[2]}, {pixels.bits} bit"
-        losses.append(f"kept as H.264 {kind}: few players take it; libx265 or prores_ks are known")
+        losses.append(f"kept as H.264 {kind}: few players take it; more take --codec libx265")
     return losses
 
 
