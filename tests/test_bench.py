@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from sfumato.stream.bench.cell import Result, Status
 from sfumato.stream.bench.compare import Change, comparable_cells, compare
 from sfumato.stream.bench.facts import code_digest, machine_facts, machine_line, version_facts
 from sfumato.stream.bench.matrix import BenchSettings, Cell, make_cells, size_px
-from sfumato.stream.bench.plot import write_plot
+from sfumato.stream.bench.plot import check_plot, write_plot
 from sfumato.stream.bench.results import Results, figures
 from sfumato.stream.bench.table import changes_table, markdown_table, reasons, results_table
 from sfumato.stream.errors import SettingsError
@@ -305,3 +306,19 @@ def test_facts_are_json_and_say_what_the_code_is() -> None:
     assert facts["cores"] >= 1 and facts["memory_bytes"] > 0 and facts["onnxruntime"]
     assert facts["code"] == code_digest() and len(code_digest()) == 12
     assert machine_facts()["cpu"] in machine_line()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity mask")
+def test_facts_count_the_cores_that_may_be_used() -> None:
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert machine_facts()["cores"] == 1 and ", 1 core, " in machine_line()
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("name", ["plot", "plot.xyz"])
+def test_a_plot_of_no_kind_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"--plot {name}: its ending"):
+        check_plot(Path(name))

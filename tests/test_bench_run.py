@@ -227,9 +227,24 @@ def test_an_interrupted_bench_keeps_what_is_done(clip: Path, tmp_path: Path) -> 
         (["--memory-limits", "12Q"], "--memory-limits '12Q'"),
         (["--compare", "nosuch.json"], "nosuch.json"),
         (["--json", "nosuch/r.json"], "nosuch"),
+        (["--styles", "toon,nosuch"], "there is no style 'nosuch'"),
+        (["--preset", "hasty"], "--preset hasty"),
+        (["--json", "r", "--markdown", "r"], "r is given twice"),
+        pytest.param(
+            ["--json", "/proc/r.json"],
+            "cannot write /proc/r.json",
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="a folder that takes no file"),
+        ),
     ],
 )
 def test_bad_options_are_one_line_before_any_work(words: list[str], message: str) -> None:
     done = sfumato_bench(*words)
     assert done.returncode in (1, 2) and message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_film_itself_is_never_replaced_by_results(clip: Path) -> None:
+    before = clip.read_bytes()
+    done = sfumato_bench(clip, "--json", clip, "--overwrite")
+    assert done.returncode == 1 and "is the input itself" in done.stderr
+    assert clip.read_bytes() == before

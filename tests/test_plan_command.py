@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +45,22 @@ def test_people_see_parts_as_bars(clip: Path) -> None:
     assert done.returncode == 0, done.stderr
     for word in ("toon at int8", "fps", "program", "network", "encoder", "peak", "1024 MiB", "━"):
         assert word in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_a_plan_that_cannot_be_printed_is_one_line(clip: Path, words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sfumato", "plan", str(clip), *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: cannot write standard output: the disk is full")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_too_little_is_one_line_and_exit_code_1(clip: Path, tmp_path: Path) -> None:

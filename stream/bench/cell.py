@@ -23,6 +23,9 @@ from sfumato.stream.bench.process import Commands
 
 Status = Literal["ok", "killed", "refused", "failed"]
 
+TARGET = "painted.mp4"
+"""What jobs write, in a folder of scratch files."""
+
 FIRST_FRAMES = 2
 """Length of the first job of a cell, which fills the caches."""
 
@@ -100,7 +103,7 @@ class CellRunner:
 
     def _job(self, cell: Cell, frames: int, caches: str) -> Result:
         """One process; ``runs`` is its report if all went well."""
-        report, target = self._folder / "report.json", self._folder / "painted.mp4"
+        report, target = self._folder / "report.json", self._folder / TARGET
         words = self._words(cell, frames)
         command = [*_sfumato(), "run", *words, "-o", str(target), "--overwrite", "--quiet"]
         command += ["--report", str(report)]

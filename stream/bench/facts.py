@@ -20,7 +20,8 @@ Facts = dict[str, Any]
 
 
 def machine_facts() -> Facts:
-    """Processor, its instruction sets, cores and quota, memory, and system, as JSON values."""
+    """Processor, its instruction sets, cores that may be used and their quota, memory, and system,
+    as JSON values."""
     import psutil
 
     flags = cpu_flags()
@@ -62,8 +63,9 @@ def machine_line() -> str:
     """One line for the reader of a table."""
     machine, versions = machine_facts(), version_facts()
     flags = " ".join(flag for flag in machine["flags"] if "vnni" in flag) or "no VNNI"
+    cores = "1 core" if machine["cores"] == 1 else f"{machine['cores']} cores"
     return (
-        f"{machine['cpu']} ({flags}), {machine['cores']} cores, "
+        f"{machine['cpu']} ({flags}), {cores}, "
         f"{machine['memory_bytes'] / 2**30:.0f} GiB, ONNX Runtime {versions['onnxruntime']}, "
         f"Python {versions['python']}"
     )

@@ -25,12 +25,16 @@ _NO_FPS = (1, 32)  # an axis for nothing
 Lines = dict[str, list[Result]]
 
 
-def require_matplotlib() -> None:
-    """Raises :class:`SettingsError` where it is missing: before the work, not after it."""
+def check_plot(path: Path) -> None:
+    """Raises :class:`SettingsError` where no plot can be drawn: before the work, not after it."""
     if find_spec("matplotlib") is None:
         raise SettingsError(
             "--plot needs matplotlib: pip install 'sfumato[plot]', or leave --plot out"
         )
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise SettingsError(f"--plot {path}: its ending names no kind of picture; try .png or .svg")
 
 
 def write_plot(results: Results, path: Path, title: str) -> None:

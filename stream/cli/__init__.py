@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -71,6 +72,10 @@ def _reason(exc: Exception) -> str:
         return f"{exc.filename}: {exc.strerror or 'no such file'}; check the name"
     if isinstance(exc, OSError) and exc.filename and exc.strerror:
         return f"{exc.filename}: {exc.strerror}"
+    if isinstance(exc, OSError) and exc.errno == errno.ENOSPC:
+        from sfumato.stream.media.errors import writing_reason
+
+        return f"cannot write: {writing_reason(exc)}"
     if isinstance(exc, MemoryError):
         return "out of memory; use fewer --workers, a smaller --tile, or --scale"
     return str(exc) or type(exc).__name__

@@ -131,14 +131,15 @@ def bench(
         from sfumato.stream.bench.clips import fingerprint
         from sfumato.stream.bench.holder import find_holder
         from sfumato.stream.bench.matrix import BenchSettings, make_cells
-        from sfumato.stream.bench.plot import require_matplotlib
+        from sfumato.stream.bench.plot import check_plot
         from sfumato.stream.bench.results import Results
 
         sizes = sizes or ("source" if source else SIZES)
         cells = make_cells(sizes, limits, styles, precisions)
-        _check_targets(json_path, markdown, plot)
+        _check_choices(cells, settings["preset"])
         if plot is not None:
-            require_matplotlib()
+            check_plot(plot)
+        _check_targets(source, json_path, markdown, plot)
         old = None if compare is None else Results.read(compare)
         clip, holder = source or _sample(), find_holder()
         chosen = BenchSettings(clip=fingerprint(clip), **settings)
@@ -151,13 +152,34 @@ def bench(
         sys.exit(1)
 
 
-def _check_targets(*paths: Path | None) -> None:
+def _check_choices(cells: list[Cell], preset: str) -> None:
+    """Refuse at once what every job would refuse."""
+    from sfumato.models.catalog import find_style
+    from sfumato.stream.bench.cell import TARGET
+    from sfumato.stream.media.encoders import choose_encoder
+    from sfumato.stream.prepare import style_errors
+
+    choose_encoder(Path(TARGET), None, None, preset)
+    with style_errors():
+        for style in dict.fromkeys(cell.style for cell in cells):
+            find_style(style)
+
+
+def _check_targets(source: Path | None, *paths: Path | None) -> None:
     """Refuse before the work what would fail after it."""
+    from tempfile import NamedTemporaryFile
+
+    from sfumato.stream.errors import SinkError
+    from sfumato.stream.media.errors import writing
     from sfumato.stream.media.sink import check_target
 
-    for path in paths:
-        if path is not None:
-            check_target(path, None, overwrite=True)
+    given = [path for path in paths if path is not None]
+    for path in given:
+        check_target(path, source, overwrite=True)
+        with writing(str(path)), NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
+            pass  # some folders take no file, whatever their access rights say
+    if len({path.resolve() for path in given}) < len(given):
+        raise SinkError(f"{given[-1]} is given twice; results, table and plot want a file each")
 
 
 def _sample() -> Path:
@@ -253,7 +275,8 @@ def _show(results: Results, markdown: Path | None, plot: Path | None) -> None:
     from sfumato.stream.report import write_text_whole
 
     table = results_table(results)
-    click.echo(table)
+    with writing("standard output"):
+        click.echo(table)
     for line in reasons(results.cells.values()):
         click.echo(line, err=True)
     if markdown is not None:

@@ -32,12 +32,14 @@ _BAR_WIDTH = 32
 def plan(source: str, sink: str, as_json: bool, **options: Any) -> None:
     """Show how INPUT would be painted: tiles, threads, predicted speed, time and memory."""
     from sfumato.stream.api import prepare_job
+    from sfumato.stream.media.errors import writing
 
     prepared = prepare_job(source, sink, **options)
-    if as_json:
-        click.echo(json.dumps(prepared.to_dict(), indent=2))
-    else:
-        _show(prepared)
+    with writing("standard output"):
+        if as_json:
+            click.echo(json.dumps(prepared.to_dict(), indent=2))
+        else:
+            _show(prepared)
     prepared.checked()
 
 
