@@ -262,6 +262,8 @@ def test_sent_codec_must_be_known() -> None:
         "m=video 9 x 0\r\nm=video 9 x 0\r\n",
         "m=video 9 x 0\r\n" + "a=candidate:1\r\n" * 41,
         "m=video 9 x 0\r\n" + "x" * 40_000,
+        "a=x m=video \r\nm=audio 9 x 0\r\n",
+        *(f"m=video 9 x 0{end}m=video 9 x 0\r\n" for end in "\r\v\f\x1c\x85\u2028\u2029"),
     ],
 )
 def test_offers_of_anything_but_one_video_are_refused(sdp: str) -> None:

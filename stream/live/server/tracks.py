@@ -70,8 +70,9 @@ class PaintedTrack(MediaStreamTrack):
         while picture is None and not self._closing.is_set():
             try:
                 picture = await loop.run_in_executor(self._thread, self._next)
-            except (SfumatoError, OSError) as exc:
-                self.reason = str(exc)
+            except Exception as exc:  # noqa: BLE001 - whatever it is, it ends this viewer alone
+                known = isinstance(exc, SfumatoError | OSError)
+                self.reason = str(exc) if known else "Painting failed."
                 self._closing.set()
         if picture is None:
             raise MediaStreamError

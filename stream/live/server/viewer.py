@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import re
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
-from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpReceiver, RTCSessionDescription
 
 from sfumato.stream.live.painter import LivePainter
 from sfumato.stream.live.server.bounds import (
@@ -82,11 +81,14 @@ class Viewer:
             async with asyncio.timeout(ANSWER_S):
                 return await self._connect(connection, offer_sdp)
         except TimeoutError:
-            await connection.close()
             raise MessageError("the connection could not be prepared in time") from None
+        except MessageError:
+            raise
         except Exception as exc:
-            await connection.close()
             raise MessageError("this offer cannot be answered") from exc
+        finally:
+            if self._way is None:
+                await asyncio.shield(connection.close())
 
     async def _connect(self, connection: RTCPeerConnection, offer_sdp: str) -> str:
         track = PaintedTrack(self._painter)
@@ -94,7 +96,7 @@ class Viewer:
         await connection.setRemoteDescription(RTCSessionDescription(offer_sdp, "offer"))
         if self._private:
             stay_on_this_machine(connection)
-        receiver = connection.getTransceivers()[0].receiver
+        receiver = only_video(connection)
         encoded, decoded = bound_receiver(receiver)
         answer = await connection.createAnswer()
         encoder = LiveEncoder(sent_codec(answer.sdp))
@@ -117,8 +119,13 @@ class Viewer:
 
     @property
     def reason(self) -> str:
-        """Why it ended, where painting failed; else empty."""
-        return self._way.track.reason if self._way else ""
+        """Why it ended, where something failed here; else empty."""
+        if self._way is None:
+            return ""
+        feeding = self._way.feeding
+        if feeding.done() and not feeding.cancelled() and feeding.exception():
+            return "The camera's pictures could not be read."
+        return self._way.track.reason
 
     def stats(self) -> dict[str, Any]:
         """What the page shows: plain figures."""
@@ -142,20 +149,35 @@ class Viewer:
 
     async def _close(self) -> None:
         way, self._way = self._way, None
-        if way is not None:
-            way.feeding.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await way.feeding
-            await way.track.close()
-            await way.connection.close()
-        await asyncio.to_thread(self._painter.close)
+        async with AsyncExitStack() as last:  # each is closed, whatever the others raise
+            last.push_async_callback(asyncio.to_thread, self._painter.close)
+            if way is not None:
+                last.push_async_callback(way.connection.close)
+                last.push_async_callback(way.track.close)
+                way.feeding.cancel()
+                await asyncio.gather(way.feeding, return_exceptions=True)
 
 
 def check_offer(sdp: str) -> None:
     """Raise :class:`MessageError` for what is no offer of one video."""
     if len(sdp) > MOST_SDP_CHARACTERS:
         raise MessageError("the offer is too long")
-    if len(re.findall(r"^m=", sdp, re.MULTILINE)) != 1 or "m=video" not in sdp:
+    lines = sdp.replace("\r\n", "\n").split("\n")
+    if not all(line.isprintable() for line in lines):  # aiortc takes more for ends of lines
+        raise MessageError("the offer holds control characters")
+    media = [line for line in lines if line.startswith("m=")]
+    if len(media) != 1 or not media[0].startswith("m=video "):
         raise MessageError("the offer should hold one video and nothing else")
     if sdp.count("a=candidate:") > MOST_CANDIDATES:
         raise MessageError("the offer names too many addresses")
+
+
+def only_video(connection: RTCPeerConnection) -> RTCRtpReceiver:
+    """The receiver of a connection that has a remote description.
+
+    Raises :class:`MessageError` for one that would carry anything but one video.
+    """
+    transceivers = connection.getTransceivers()
+    if [each.kind for each in transceivers] != ["video"] or connection.sctp is not None:
+        raise MessageError("the offer should hold one video and nothing else")
+    return transceivers[0].receiver
