@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
+import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,8 +16,9 @@ import av
 import numpy as np
 import pytest
 
-from sfumato.stream.errors import SourceError
-from sfumato.stream.live.server import worker
+from sfumato.stream.errors import SinkError, SourceError
+from sfumato.stream.live.server import kept, worker
+from sfumato.stream.report import Progress
 from tests.media import make_clip, times
 from tests.serving import Client, client, gone, run
 
@@ -196,6 +201,95 @@ def test_a_painter_that_crashes_is_a_failed_job_and_nothing_else(
             assert job["state"] == "failed" and "damaged" in job["reason"]
 
     run(test)
+
+
+def test_a_painter_that_is_killed_is_not_called_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "sitecustomize.py").write_text("import os\nos.kill(os.getpid(), 9)\n")
+
+    async def test() -> None:
+        async with client() as there:
+            await there.enter()
+            job = await settled(there, (await send(there, b"x"))["id"])
+            assert job["state"] == "failed" and "short of memory" in job["reason"]
+
+    run(test)
+
+
+def test_painted_files_go_after_a_while_and_when_they_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_temp: Path
+) -> None:
+    clip = make_clip(tmp_path / "in.mp4", frames=2).read_bytes()
+    monkeypatch.setattr(kept, "MOST_KEPT", 1)
+
+    async def test() -> None:
+        async with client() as there:
+            for _ in range(2):
+                there.http.cookie_jar.clear()
+                await there.enter()
+                await settled(there, (await send(there, clip))["id"])
+            await gone(lambda: len(list(own_temp.rglob("painted.mp4"))) == 1)
+            monkeypatch.setattr(kept, "KEPT_S", 0.0)
+            monkeypatch.setattr(kept, "SWEEP_S", 0.01)
+            there.server.jobs._fuller.set()
+            await gone(lambda: not list(own_temp.rglob("painted.mp4")))
+
+    run(test)
+
+
+def test_as_many_files_as_fit_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST_KEPT", 3)
+    monkeypatch.setattr(kept, "MOST_KEPT_BYTES", 10)
+    sizes = ([], [1, 1, 1], [1, 1, 1, 1], [9, 1, 1], [1, 9, 9], [11])
+    assert [kept.too_many(each) for each in sizes] == [0, 0, 1, 1, 2, 1]
+
+
+def test_what_a_killed_server_left_goes_at_the_next_start(own_temp: Path) -> None:
+    import psutil
+
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    assert not psutil.pid_exists(process.pid)
+    left = own_temp / f"sfumato-serve-{process.pid}-abc"
+    others = [own_temp / f"sfumato-serve-{os.getpid()}-abc", own_temp / "sfumato-serve-mine"]
+    for folder in (left, *others):
+        (folder / "job").mkdir(parents=True)
+
+    async def test() -> None:
+        async with client():
+            assert not left.exists() and all(folder.exists() for folder in others)
+
+    run(test)
+
+
+def test_full_disk_is_told_as_what_it_is(monkeypatch: pytest.MonkeyPatch, own_temp: Path) -> None:
+    def store(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def test() -> None:
+        async with client() as there:
+            await there.enter()
+            monkeypatch.setattr(Path, "open", store)
+            async with there.post("/api/jobs?style=identity", data=b"x") as answer:
+                assert answer.status == 507
+                assert "disk is full" in (await answer.json())["error"]
+            assert not list(own_temp.glob("*/*"))
+
+    run(test)
+    wrapped = SinkError("out.mp4: the disk is full; free some space or choose another folder")
+    wrapped.__cause__ = OSError(errno.ENOSPC, "No space left on device")
+    assert worker._reason(wrapped, {"source": "a", "folder": "b"}) == kept.FULL
+
+
+@pytest.mark.parametrize(
+    ("frames", "estimate", "told"), [(3, 45, 45), (45, 45, 45), (77, 45, None), (1, None, None)]
+)
+def test_progress_is_never_more_than_all(
+    frames: int, estimate: int | None, told: int | None
+) -> None:
+    assert worker._total(Progress(frames, estimate, 1.0, None)) == told
 
 
 @pytest.mark.parametrize(

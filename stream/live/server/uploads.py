@@ -7,8 +7,8 @@ import contextlib
 import json
 import secrets
 import shutil
+import signal
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +16,10 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from sfumato.stream.live.server import kept
 from sfumato.stream.live.server.guard import Session
 from sfumato.stream.live.server.limits import check_length
 from sfumato.stream.live.server.settings import ServeSettings
-
-KEPT_S = 1800.0
-"""How long a painted file waits to be fetched."""
 
 CHUNK_BYTES = 1 << 18
 SILENT_S = 20.0
@@ -29,6 +27,9 @@ SILENT_S = 20.0
 
 RECEIVE_S = 1800.0
 """How long an upload may take in all."""
+
+KILLED = -getattr(signal, "SIGKILL", 9)
+"""How a process ends that the system stops to get its memory."""
 
 END_S = 5.0
 """How long a worker may take to end when told to."""
@@ -54,6 +55,11 @@ class Job:
         """Not at its end."""
         return self.state in ("receiving", "painting")
 
+    @property
+    def size_bytes(self) -> int:
+        """Of the result."""
+        return self.result.stat().st_size if self.result and self.result.exists() else 0
+
     def to_dict(self) -> dict[str, Any]:
         """What its viewer is told."""
         kind = self.result.suffix if self.result else None
@@ -78,12 +84,19 @@ class Jobs:
         self._settings = settings
         self._jobs: dict[str, Job] = {}
         self._folder = Path()
+        self._fuller = asyncio.Event()
+        """Set when one more painted file waits."""
+        self._sweeping: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix="sfumato-"))
+        self._folder = await asyncio.to_thread(kept.make_folder)
+        self._sweeping = asyncio.create_task(self._sweep())
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.gather(self._sweeping, return_exceptions=True)
         for job in list(self._jobs.values()):
             await self.drop(job)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -91,14 +104,17 @@ class Jobs:
     async def receive(
         self, request: web.Request, session: Session, style: str, strength: float
     ) -> Job:
-        """Take the request's body and begin to paint it. Raises 411, 413, 429, 408 and 400."""
+        """Take the request's body and begin to paint it. Raises 411, 413, 429, 408, 507
+        and 400."""
         if request.content_length is None:
             raise web.HTTPLengthRequired(text="Say how long the file is (Content-Length).")
         check_length(request, self._settings.max_upload_bytes)
-        job = await self._admit(session)
+        with kept.refusing_full_disk():
+            job = await self._admit(session)
         try:
             async with asyncio.timeout(RECEIVE_S):
-                await self._store(request, job.folder / "source")
+                with kept.refusing_full_disk():
+                    await self._store(request, job.folder / "source")
         except TimeoutError:
             await self.drop(job)
             raise web.HTTPRequestTimeout(text="The upload stopped; try again.") from None
@@ -117,7 +133,6 @@ class Jobs:
                 raise web.HTTPTooManyRequests(text="One file at a time; wait for yours to end.")
             if old is not None:
                 await self.drop(old)
-        await self._drop_old()
         if sum(job.running for job in self._jobs.values()) >= self._settings.max_jobs:
             raise web.HTTPTooManyRequests(text="Others are painting files; try again in a while.")
         key = secrets.token_urlsafe(16)
@@ -161,6 +176,7 @@ class Jobs:
         finally:
             (job.folder / "source").unlink(missing_ok=True)
             job.end(end)
+            self._fuller.set()
 
     async def _watch(self, job: Job, wish: dict[str, Any]) -> dict[str, Any] | None:
         """The worker's last word; None where it died without one."""
@@ -175,12 +191,13 @@ class Jobs:
             process.stdin.write(json.dumps(wish).encode())
             process.stdin.close()
             async for line in process.stdout:
-                said = json.loads(line)
+                said = _parse(line)
                 if "frames" in said:
                     job.progress = said
-                else:
+                elif said:
                     last = said
-            await process.wait()
+            if await process.wait() == KILLED and last is None:
+                last = {"failed": "Painting was stopped; the server may be short of memory."}
         finally:
             await _end(process)
         return last
@@ -197,15 +214,34 @@ class Jobs:
         self._jobs.pop(job.key, None)
         if job.task is not None:
             job.task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await job.task
+            await asyncio.gather(job.task, return_exceptions=True)
         await asyncio.to_thread(shutil.rmtree, job.folder, ignore_errors=True)
 
-    async def _drop_old(self) -> None:
-        now_s = time.monotonic()
-        for job in list(self._jobs.values()):
-            if job.ended_s is not None and now_s - job.ended_s > KEPT_S:
-                await self.drop(job)
+    async def _sweep(self) -> None:
+        """Remove what has waited long enough, and the oldest of what is too much."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(kept.SWEEP_S):
+                    await self._fuller.wait()
+            self._fuller.clear()
+            waiting, now_s = self._ended(), time.monotonic()
+            more = kept.too_many([job.size_bytes for job in waiting])
+            for place, job in enumerate(waiting):
+                if place < more or now_s - (job.ended_s or 0.0) > kept.KEPT_S:
+                    await self.drop(job)
+
+    def _ended(self) -> list[Job]:
+        """The oldest first."""
+        ended = [job for job in self._jobs.values() if job.ended_s is not None]
+        return sorted(ended, key=lambda job: job.ended_s or 0.0)
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    """A worker's line; nothing for half of one."""
+    with contextlib.suppress(ValueError):
+        said: dict[str, Any] = json.loads(line)
+        return said
+    return {}
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -12,7 +12,12 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from sfumato.stream.live.server.kept import FULL, is_full
+
+if TYPE_CHECKING:
+    from sfumato.stream.report import Progress
 
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,ogg,flv,gif,png_pipe,jpeg_pipe,webp_pipe"
 """Demuxers that read one file and nothing else: no playlist can make us open what it names."""
@@ -55,7 +60,6 @@ def paint_file(wish: Mapping[str, Any]) -> dict[str, Any]:
     """Paint ``wish["source"]`` and say where the result is and what to know about it."""
     still = check_file(wish["source"], wish["longest_s"])
     from sfumato.stream.api import stylize  # takes longer to import than to see that all is junk
-    from sfumato.stream.report import Progress
 
     target = Path(wish["folder"]) / ("painted.png" if still else "painted.mp4")
     said_s = 0.0
@@ -64,7 +68,7 @@ def paint_file(wish: Mapping[str, Any]) -> dict[str, Any]:
         nonlocal said_s
         if (now_s := time.monotonic()) - said_s >= EVERY_S:
             said_s = now_s
-            say(frames=progress.frames, of=progress.frames_estimate, fps=round(progress.fps, 1))
+            say(frames=progress.frames, of=_total(progress), fps=round(progress.fps, 1))
 
     report = stylize(
         wish["source"],
@@ -80,6 +84,12 @@ def paint_file(wish: Mapping[str, Any]) -> dict[str, Any]:
         "seconds": round(report.seconds, 1),
         "notes": report.warnings,
     }
+
+
+def _total(progress: Progress) -> int | None:
+    """Pictures in all; None where there are more already than the file lets one expect."""
+    estimate = progress.frames_estimate
+    return estimate if estimate is not None and progress.frames <= estimate else None
 
 
 def check_file(source: str, longest_s: float) -> bool:
@@ -113,6 +123,8 @@ def check_file(source: str, longest_s: float) -> bool:
 
 def _reason(exc: Exception, wish: Mapping[str, Any]) -> str:
     """One line that names no path of this machine."""
+    if is_full(exc):
+        return FULL
     text = " ".join((str(exc) or type(exc).__name__).split())
     return text.replace(wish["source"], "the file").replace(wish["folder"], "")
 
