@@ -133,6 +133,44 @@ def test_a_signal_ends_the_run_properly(tmp_path: Path, number: signal.Signals) 
         assert sum(1 for _ in container.decode(video=0)) > 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_reader_that_stalls_holds_up_neither_end_nor_recording(tmp_path: Path) -> None:
+    record = tmp_path / "out.mp4"
+    process = subprocess.Popen(
+        command("--source", SOURCE, "--sink", "-", "--record", str(record), *QUICK),
+        stdout=subprocess.PIPE,  # and nobody reads it
+        stderr=subprocess.PIPE,
+    )
+    wait_for(lambda: list(tmp_path.glob(".out.partial*")), "the recording to begin")
+    time.sleep(1)  # 64 KiB of pipe are full after eight pictures
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 0
+    assert process.stderr is not None and process.stdout is not None
+    assert b"standard output did not take its last pictures" in process.stderr.read()
+    process.stderr.close()
+    process.stdout.close()
+    with av.open(str(record)) as container:
+        assert sum(1 for _ in container.decode(video=0)) > 0
+
+
+@pytest.mark.parametrize("option", ["--sink", "--record", "--report"])
+def test_the_source_is_never_written_to(tmp_path: Path, option: str) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", frames=5)
+    before = clip.read_bytes()
+    other = tmp_path / "link.mp4"
+    other.symlink_to(clip)
+    sink = () if option == "--sink" else ("--sink", "null")
+    done = live("--source", str(clip), *sink, option, str(other), "--overwrite", *QUICK)
+    assert done.returncode == 1 and b"is the input itself" in done.stderr
+    assert clip.read_bytes() == before
+
+
+def test_runs_that_cannot_last() -> None:
+    for duration_s in (-1.0, 0.0, float("nan")):
+        with pytest.raises(sfumato.SettingsError, match="--duration"):
+            sfumato.live(SOURCE, duration_s=duration_s)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -144,6 +182,12 @@ def test_a_signal_ends_the_run_properly(tmp_path: Path, number: signal.Signals) 
         (["--source", SOURCE, "--scale", "7"], 2, "--scale 7"),
         (["--source", SOURCE, "--size", "big"], 2, "write WIDTHxHEIGHT"),
         (["--source", SOURCE, "--max-age", "1"], 2, "--max-age 1"),
+        (["--source", SOURCE, "--size", "0x0"], 2, "write WIDTHxHEIGHT"),
+        (["--source", SOURCE, "--sink", "null", "--duration", "nan"], 2, "--duration nan"),
+        (["--source", SOURCE, "--sink", ""], 1, "has no name"),
+        (["--source", SOURCE, "--sink", "-", "--sink", "-"], 1, "-: given twice"),
+        (["--source", SOURCE, "--sink", "a.mp4", "--record", "./a.mp4"], 1, "a.mp4: given twice"),
+        (["--source", SOURCE, "--sink", "h/", "--sink", "h/live.m3u8"], 1, "given twice"),
     ],
 )
 def test_what_cannot_be_is_one_line(words: list[str], code: int, said: str, tmp_path: Path) -> None:

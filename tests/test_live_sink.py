@@ -149,6 +149,8 @@ def test_a_stream_into_a_folder(tmp_path: Path) -> None:
     feed(outlet, range(10))
     outlet.close()
     assert "#EXTM3U" in (tmp_path / "hls" / "live.m3u8").read_text()
+    with pytest.raises(SinkError, match=r"live\.m3u8 exists; use --overwrite"):
+        Broadcast(f"{tmp_path}/hls/", fps=30)
 
 
 def test_streams_that_cannot_begin() -> None:

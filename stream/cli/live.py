@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,7 +29,7 @@ def _size(_c: click.Context, _p: click.Parameter, value: str | None) -> tuple[in
     width, _, height = (value or "").partition("x")
     if value is None:
         return None
-    if not (width.isdecimal() and height.isdecimal()):
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
         raise click.BadParameter(f"{value!r}: write WIDTHxHEIGHT, such as 1280x720")
     return int(width), int(height)
 
@@ -113,9 +114,11 @@ def live(stop: Stop, /, source: str, report_path: Path | None, quiet: bool, **op
         from sfumato.stream.report import write_text_whole
 
         if report_path is not None:
-            check_target(report_path, None, overwrite=True)
+            check_target(
+                report_path, Path(source) if Path(source).is_file() else None, overwrite=True
+            )
         with _terminal(quiet) as (show, say):
-            report = _play(asked, source, show, say, options)
+            report = _play(asked, source, report_path, show, say, options)
     if report_path is not None:
         with writing(str(report_path)):
             write_text_whole(report_path, report.to_json() + "\n")
@@ -123,7 +126,14 @@ def live(stop: Stop, /, source: str, report_path: Path | None, quiet: bool, **op
         _summarize(report)
 
 
-def _play(asked: Any, source: str, show: Show, say: Say, options: dict[str, Any]) -> LiveReport:
+def _play(
+    asked: Any,
+    source: str,
+    report_path: Path | None,
+    show: Show,
+    say: Say,
+    options: dict[str, Any],
+) -> LiveReport:
     from sfumato.stream.live.inputs import find_input
     from sfumato.stream.live.run import LiveRun
     from sfumato.stream.live.session import Session
@@ -133,14 +143,15 @@ def _play(asked: Any, source: str, show: Show, say: Say, options: dict[str, Any]
     record, overwrite = options.pop("record"), options.pop("overwrite")
     settings = _settings(options)
     names = list(chosen["sinks"]) or ["window"]
+    targets = [*names, *([str(record)] if record else [])]
+    _check_apart([*targets, *([str(report_path)] if report_path else [])])
     found = find_input(
         source, realtime=chosen["realtime"], size_px=chosen["size_px"], fps=settings.fps
     )
     window = Window() if "window" in names else None
     with LiveRun(found, settings, duration_s=chosen["duration_s"], stop=asked, note=say) as run:
-        targets = [name for name in names if name != "window"]
-        targets += [str(record)] if record else []
-        sinks = [_sink(name, run, settings, overwrite) for name in targets]
+        make = partial(_sink, run=run, settings=settings, source=found.path, overwrite=overwrite)
+        sinks = [make(name) for name in targets if name != "window"]
         return Session(run, sinks, window, show=show, say=say).play(source)
 
 
@@ -153,8 +164,29 @@ def _settings(options: dict[str, Any]) -> LiveSettings:
     return LiveSettings(paint=PaintSettings(**options), scale=scale, **limits)
 
 
-def _sink(name: str, run: LiveRun, settings: LiveSettings, overwrite: bool) -> LiveSink:
-    from sfumato.stream.live.broadcast import Broadcast
+def _check_apart(targets: list[str]) -> None:
+    """Raise SinkError where two targets are one place."""
+    from sfumato.stream.errors import SinkError
+    from sfumato.stream.live.broadcast import is_stream, playlist_in
+
+    taken: dict[str, str] = {}
+    for name in targets:
+        if not name:
+            raise SinkError("--sink '': has no name; give a file, a folder/, an address, or null")
+        place = name
+        if name not in ("-", "window", "virtualcam", "null") and "://" not in name:
+            path = playlist_in(name) if is_stream(name) else Path(name)
+            place = str(path.resolve())
+        if place in taken and name != "null":
+            first = "" if taken[place] == name else f" and {taken[place]}"
+            raise SinkError(f"{name}{first}: given twice; let each sink have a place of its own")
+        taken[place] = name
+
+
+def _sink(
+    name: str, *, run: LiveRun, settings: LiveSettings, source: Path | None, overwrite: bool
+) -> LiveSink:
+    from sfumato.stream.live.broadcast import Broadcast, is_stream
     from sfumato.stream.live.sinks import FileLive, NullLive
     from sfumato.stream.live.virtual import VirtualCamera
 
@@ -163,9 +195,10 @@ def _sink(name: str, run: LiveRun, settings: LiveSettings, overwrite: bool) -> L
         return NullLive()
     if name == "virtualcam":
         return VirtualCamera(fps)
-    if "://" in name or name.endswith(("/", ".m3u8")) or Path(name).is_dir():
-        return Broadcast(name, fps=fps)
-    return FileLive(name, lambda: run.reader.tags, fps=settings.fps, overwrite=overwrite)
+    if is_stream(name):
+        return Broadcast(name, fps=fps, source=source, overwrite=overwrite)
+    tags = lambda: run.reader.tags
+    return FileLive(name, tags, source=source, fps=settings.fps, overwrite=overwrite)
 
 
 @contextmanager
@@ -198,6 +231,7 @@ def _summarize(report: LiveReport) -> None:
     click.echo(
         f"{report.sink}: {report.frames_out} pictures in {report.seconds:.1f} s, "
         f"{report.fps:.1f} fps, age {ages['p50']:.0f} ms, 95 % under {ages['p95']:.0f} ms, "
+        f"at most {ages['max']:.0f} ms, {sum(report.dropped.values())} frames dropped, "
         f"{report.style} at {report.precision}, peak memory {report.peak_rss_bytes / 1e6:.0f} MB",
         err=True,
     )

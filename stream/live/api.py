@@ -16,7 +16,7 @@ from sfumato.stream.convert import ToRgb
 from sfumato.stream.errors import Stopped
 from sfumato.stream.live.inputs import Input, find_input
 from sfumato.stream.live.run import LiveRun
-from sfumato.stream.live.settings import MAX_AGE_MS, LiveSettings
+from sfumato.stream.live.settings import MAX_AGE_MS, LiveSettings, check_duration
 from sfumato.stream.live.stats import LiveStats
 from sfumato.stream.settings import PaintSettings, Precision, Switch
 
@@ -43,6 +43,7 @@ class Live:
     def __init__(
         self, source: Input, settings: LiveSettings, duration_s: float | None, stop: Event | None
     ) -> None:
+        check_duration(duration_s)
         self._source, self._settings, self._duration_s = source, settings, duration_s
         self._stop = stop or Event()
         self._run: LiveRun | None = None

@@ -54,12 +54,21 @@ class Broadcast(LiveSink):
     leave_s: float | None = 5.0
 
     def __init__(
-        self, address: str, *, fps: float, write_timeout_s: float = WRITE_TIMEOUT_S
+        self,
+        address: str,
+        *,
+        fps: float,
+        write_timeout_s: float = WRITE_TIMEOUT_S,
+        source: Path | None = None,
+        overwrite: bool = False,
     ) -> None:
-        """Raises :class:`SinkError` for a kind of address that is not known."""
+        """Raises :class:`SinkError` for a kind of address that is not known, and for a playlist
+        that exists unless ``overwrite``, or that is the ``source`` itself."""
         scheme, there, _ = address.partition("://")
         if there and scheme.lower() not in FORMATS:
             raise SinkError(f"--sink {address}: {scheme} is not known; use {', '.join(FORMATS)}")
+        if not there:
+            _check_playlist(playlist_in(address), source, overwrite)
         self.name = address
         self._fps, self._timeout_s = fps, write_timeout_s
         self._fit: Fit | None = None
@@ -166,7 +175,7 @@ class _Stream:
 def _open_container(address: str, timeout_s: float) -> OutputContainer:
     scheme, there, _ = address.partition("://")
     if not there:
-        return _open_folder(Path(address))
+        return _open_folder(playlist_in(address))
     if scheme.lower() == "tcp":  # the only one that FFmpeg gives a timeout for writing
         address += f"{'&' if '?' in address else '?'}timeout={int(timeout_s * 1e6)}"
     try:
@@ -177,9 +186,25 @@ def _open_container(address: str, timeout_s: float) -> OutputContainer:
         ) from None
 
 
-def _open_folder(folder: Path) -> OutputContainer:
-    """An HLS playlist ``live.m3u8`` in a folder, or under a name of its own."""
-    playlist = folder if folder.suffix == ".m3u8" else folder / "live.m3u8"
+def is_stream(name: str) -> bool:
+    """Whether a sink's name is an address, a folder or a playlist."""
+    return "://" in name or name.endswith(("/", ".m3u8")) or Path(name).is_dir()
+
+
+def playlist_in(name: str) -> Path:
+    """The HLS playlist: ``live.m3u8`` in a folder, or under a name of its own."""
+    folder = Path(name)
+    return folder if folder.suffix == ".m3u8" else folder / "live.m3u8"
+
+
+def _check_playlist(playlist: Path, source: Path | None, overwrite: bool) -> None:
+    if source is not None and playlist.exists() and playlist.samefile(source):
+        raise SinkError(f"{playlist} is the input itself; choose another name")
+    if playlist.exists() and not overwrite:
+        raise SinkError(f"{playlist} exists; use --overwrite to replace it")
+
+
+def _open_folder(playlist: Path) -> OutputContainer:
     with writing(str(playlist)):
         playlist.parent.mkdir(parents=True, exist_ok=True)
         return av.open(f"file:{playlist}", "w", format="hls", container_options=dict(SEGMENTS))

@@ -18,7 +18,9 @@ SIZE_PX, FPS = (1280, 720), 30.0
 BACKENDS = {"linux": "v4l2", "darwin": "avfoundation", "win32": "dshow"}
 """FFmpeg's camera input by ``sys.platform``."""
 
-INSTEAD = "give --source a file, an address, or lavfi:testsrc2 for a moving test picture"
+INSTEAD = (
+    "choose another source (--source): a file, an address, or lavfi:testsrc2, a moving test picture"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def refused(camera: Camera, error: Exception) -> SourceError:
         return SourceError(f"there is no camera {camera.address}: {described(list_cameras())}")
     if number in (errno.EBUSY, errno.EAGAIN):
         return SourceError(
-            f"the camera {name} is in use by another program: close that, or choose another --source"
+            f"the camera {name} is in use by another program: close that, or choose another source"
         )
     if number in (errno.EACCES, errno.EPERM):
         return SourceError(
@@ -109,5 +111,5 @@ def refused(camera: Camera, error: Exception) -> SourceError:
             "`sudo usermod -aG video $USER` and log in again"
         )
     if number in (errno.ENOTTY, errno.EINVAL, errno.ENOTSUP):
-        return SourceError(f"{name} is no camera that gives pictures: choose another --source")
+        return SourceError(f"{name} is no camera that gives pictures: {INSTEAD}")
     return SourceError(f"the camera {name} cannot be read: {plain(error)}")

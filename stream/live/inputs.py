@@ -13,7 +13,7 @@ import av.error
 from av.container import InputContainer
 from av.error import FFmpegError
 
-from sfumato.stream.errors import SourceError
+from sfumato.stream.errors import SettingsError, SourceError
 from sfumato.stream.live.cameras import Camera, backend, find_camera, refused, requests
 from sfumato.stream.media.errors import reading
 from sfumato.stream.media.source import check_readable, local
@@ -42,6 +42,11 @@ class Input:
     """It can be read faster than it should be shown: its own times say when a picture is due."""
 
     @property
+    def path(self) -> Path | None:
+        """The file that is read, where it is one."""
+        return Path(self.name) if self.kind == "file" else None
+
+    @property
     def comes_back(self) -> bool:
         """Worth another try when it ends or fails in mid-run."""
         return self.kind in ("camera", "address")
@@ -65,8 +70,11 @@ def find_input(
 
     Raises:
         FileNotFoundError: It looks like a file and is not there.
+        SettingsError: The size is none.
         SourceError: There is no such camera.
     """
+    if size_px is not None and min(size_px) < 1:
+        raise SettingsError(f"--size {size_px[0]}x{size_px[1]}: should be 1x1 or more")
     if source.startswith("lavfi:"):
         graph = source.removeprefix("lavfi:")
         return Input(source, "test", lambda _: _open(source, graph, "lavfi"), paced=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from threading import Thread
 from typing import Protocol
 
@@ -43,6 +44,7 @@ class Outlet:
         self._waiting: Newest[Painted] = Newest()
         self._error: BaseException | None = None
         self._aborted = False
+        self._ended_s: float | None = None
         self._thread = Thread(target=self._run, name=f"sink {sink.name}", daemon=True)
         self._thread.start()
 
@@ -56,6 +58,8 @@ class Outlet:
 
     def end(self) -> None:
         """Let the sink finish on its own; :attr:`ended` says when it has."""
+        if self._ended_s is None:
+            self._ended_s = time.monotonic()
         self._waiting.close()
 
     @property
@@ -66,7 +70,7 @@ class Outlet:
     def close(self) -> None:
         """End the sink properly, and wait. Raises what went wrong with it."""
         self.end()
-        self._thread.join(self.sink.leave_s)
+        self._wait()
         if self._thread.is_alive():
             self.warnings.append(f"{self.sink.name} did not take its last pictures and was left")
         if self._error is not None:
@@ -75,8 +79,15 @@ class Outlet:
     def abort(self) -> None:
         """End the sink without a result."""
         self._aborted = True
-        self._waiting.close()
-        self._thread.join(self.sink.leave_s)
+        self.end()
+        self._wait()
+
+    def _wait(self) -> None:
+        """For the sink's thread, until ``leave_s`` after the end was asked for."""
+        if self.sink.leave_s is None or self._ended_s is None:
+            self._thread.join()
+        else:
+            self._thread.join(max(0.0, self._ended_s + self.sink.leave_s - time.monotonic()))
 
     def _run(self) -> None:
         try:

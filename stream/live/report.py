@@ -49,10 +49,11 @@ def live_report(run: LiveRun, shown: AgeMeter, clock: Stopwatch) -> LiveReport:
     report.tiles_run, report.tiles_reused = stats.tiles_run, stats.tiles_reused
     report.pixels_reused = round(stats.reused, 4)
     report.seconds, report.cpu_seconds = clock.spent_s()
-    report.fps = shown.shown / report.seconds
     report.steady_fps, _ = shown.recent()
     if shown.first_s is not None:
         report.first_frame_s = shown.first_s - clock.started_s
+        # What came before is making ready: it is no part of the rate.
+        report.fps = (shown.shown - 1) / max(1e-3, report.seconds - report.first_frame_s)
     report.stage_ms = {**stats.stage_ms, "decode": round(run.reader.decode_ms, 3)}
     report.peak_rss_bytes = peak_rss_bytes()
     report.age_ms = report.latency_ms = shown.overall().to_dict()

@@ -13,7 +13,7 @@ from sfumato.stream.live.inputs import Input
 from sfumato.stream.live.mark import held
 from sfumato.stream.live.painter import LivePainter, Painted
 from sfumato.stream.live.reader import LiveReader, Patience
-from sfumato.stream.live.settings import LiveSettings
+from sfumato.stream.live.settings import LiveSettings, check_duration
 
 HELD_S = 0.5
 """How often the last picture is shown again while the source is silent."""
@@ -33,7 +33,8 @@ class LiveRun:
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
         """``stop``, or ``duration_s`` after the first picture, ends the run; ``note`` is told what
-        happens to the source. Raises :class:`StyleError`."""
+        happens to the source. Raises :class:`StyleError` and :class:`SettingsError`."""
+        check_duration(duration_s)
         self.stop = stop or Event()
         self._duration_s = duration_s
         self.painter = LivePainter(settings)

@@ -58,11 +58,8 @@ class Session:
             for picture in self._run.pictures(TICK_S):
                 self._step(picture)
             report = self._report(source)
-        except Exception:
-            self._save()
-            raise
         except BaseException:
-            self._abort()
+            self._save()
             raise
         finally:
             if self._window is not None:
@@ -128,19 +125,23 @@ class Session:
             self._run, meters[0] if meters else self._run.painter.ages, self._clock
         )
         report.source, report.sink = source, " ".join(names)
-        for outlet in [*self._outlets, *self._finishing]:
+        for outlet in self._ending():
             if outlet.dropped:
                 report.dropped[f"{outlet.sink.name} busy"] = outlet.dropped
             outlet.close()
             report.warnings += outlet.warnings
         return report
 
+    def _ending(self) -> list[Outlet]:
+        """All outlets, told to finish; recordings first: what they hold must not wait for a viewer
+        who takes nothing."""
+        outlets = [*self._outlets, *self._finishing]
+        for outlet in outlets:
+            outlet.end()
+        return sorted(outlets, key=lambda outlet: outlet.sink.leave_s is not None)
+
     def _save(self) -> None:
-        """After a fault: what was recorded until then is finished, not thrown away."""
-        for outlet in [*self._outlets, *self._finishing]:
+        """After a fault or a second signal: what was recorded is finished, not thrown away."""
+        for outlet in self._ending():
             with suppress(SfumatoError, OSError):
                 outlet.close()
-
-    def _abort(self) -> None:
-        for outlet in [*self._outlets, *self._finishing]:
-            outlet.abort()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from sfumato.stream.errors import SettingsError
@@ -12,6 +13,12 @@ MAX_AGE_MS = 120.0
 
 LEAST_FPS = 24.0
 """Frames per second that are held where nobody asks for another number: film's."""
+
+
+def check_duration(duration_s: float | None) -> None:
+    """Raise :class:`SettingsError` where a run cannot last so long."""
+    if duration_s is not None and not (math.isfinite(duration_s) and duration_s > 0):
+        raise SettingsError(f"--duration {duration_s}: should be more than 0 seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +14,14 @@ from sfumato.stream.live.like import TICKS, LikeFirst, RealTimes
 from sfumato.stream.live.outlet import LiveSink
 from sfumato.stream.live.painter import Painted
 from sfumato.stream.media.colour import ColourTags
+from sfumato.stream.media.pipe import Y4mSink
 from sfumato.stream.media.sink import Sink, check_target, open_sink
 
 PRESET = "superfast"
 """How hard the encoder of a recording works: painting needs the processor more."""
+
+LEAVE_PIPE_S = 2.0
+"""How long a pipe that nobody reads any more is waited for."""
 
 MakeSink = Callable[[str], LiveSink]
 
@@ -46,24 +52,28 @@ class FileLive(LiveSink):
     """
 
     takes_held = False
-    leave_s: float | None = None
 
     def __init__(
         self,
         target: str,
         tags: Callable[[], ColourTags] = ColourTags,
         *,
+        source: Path | None = None,
         fps: float | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Raises :class:`SinkError` for what cannot be written to."""
+        """``source``: the file that is painted, which is never written to. Raises
+        :class:`SinkError` for what cannot be written to."""
         self.name = "standard output" if target == "-" else target
+        self.leave_s: float | None = LEAVE_PIPE_S if target == "-" else None
         self._target, self._tags, self._fps, self._overwrite = target, tags, fps, overwrite
         self._times = RealTimes()
         self._sink: Sink | None = None
         self._fit: Fit | None = None
-        if target != "-":
-            check_target(Path(target), None, overwrite=overwrite)
+        if target == "-":
+            _check_stdout()
+        else:
+            check_target(Path(target), source, overwrite=overwrite)
 
     def show(self, picture: Painted) -> None:
         """See :class:`LiveSink`."""
@@ -88,11 +98,23 @@ class FileLive(LiveSink):
     def _begin(self, picture: Painted) -> tuple[Sink, Fit]:
         like = LikeFirst(picture.frame, self._tags(), self._fps)
         preset = PRESET if Path(self._target).suffix.lower() in (".mp4", ".mkv", ".mov") else None
-        sink = open_sink(
-            self._target,
-            like=like,
-            preset=preset,
-            overwrite=self._overwrite,
-            encoder_threads=1,
-        )
+        if self._target == "-":
+            # A file of its own: a thread that hangs in sys.stdout would hang the exit too.
+            out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+            sink: Sink = Y4mSink(like, (like.info.width_px, like.info.height_px), out)
+        else:
+            sink = open_sink(
+                self._target,
+                like=like,
+                preset=preset,
+                overwrite=self._overwrite,
+                encoder_threads=1,
+            )
         return sink, Fit(sink.size_px, sink.pixels)
+
+
+def _check_stdout() -> None:
+    if sys.stdout is None:
+        raise SinkError("standard output is closed; name a file instead of '-'")
+    if sys.stdout.isatty():
+        raise SinkError("standard output is a terminal; pipe '-' into a program, or name a file")
