@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,7 +142,10 @@ def _settings(
         workers=parse_count("--workers", workers),
     )
     live = LiveSettings(paint=paint, scale=parse_share("--scale", scale), max_age_ms=max_age_ms)
-    return ServeSettings(live=live, max_upload_bytes=round(max_upload_mb * MEGABYTE), **listening)
+    max_upload_bytes = max_upload_mb * MEGABYTE
+    if not math.isfinite(max_upload_bytes):
+        raise click.BadParameter("should be from 1 to 100000", param_hint="--max-upload")
+    return ServeSettings(live=live, max_upload_bytes=round(max_upload_bytes), **listening)
 
 
 def _check_extra() -> None:

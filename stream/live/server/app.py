@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from threading import Event
+from typing import Any
 
 from aiohttp import web
 
 from sfumato.stream.errors import SfumatoError
 from sfumato.stream.live.server.gallery import Gallery
 from sfumato.stream.live.server.guard import Guard
-from sfumato.stream.live.server.limits import HANDSHAKE_S, LINGER_S, SILENT_S, Door
+from sfumato.stream.live.server.limits import HANDSHAKE_S, Door
 from sfumato.stream.live.server.routes import Server
 from sfumato.stream.live.server.settings import ServeSettings
 from sfumato.stream.live.server.tls import Tls, open_tls, own_addresses
@@ -47,12 +49,7 @@ async def serving(settings: ServeSettings, styles: list[str]) -> AsyncGenerator[
         server = Server(settings, Gallery(styles))
         await stack.enter_async_context(server.jobs)
         runner = web.AppRunner(
-            server.app(),
-            access_log=None,
-            handle_signals=False,
-            keepalive_timeout=SILENT_S,
-            lingering_time=LINGER_S,
-            shutdown_timeout=1.0,
+            server.app(), access_log=None, handle_signals=False, shutdown_timeout=1.0
         )
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
@@ -79,16 +76,23 @@ async def _listen(
     try:
         return await asyncio.get_running_loop().create_server(
             door,
-            settings.host,
-            settings.port,
+            **_where(settings),
             ssl=tls.context if tls else None,
             ssl_handshake_timeout=HANDSHAKE_S if tls else None,
         )
-    except OSError as exc:
+    except (OSError, ValueError) as exc:
         raise SfumatoError(
             f"--host {settings.host} --port {settings.port}: cannot listen there "
-            f"({exc.strerror or exc}); choose another port, or 0 for a free one"
+            f"({getattr(exc, 'strerror', None) or exc}); choose another port, or 0 for a free one"
         ) from exc
+
+
+def _where(settings: ServeSettings) -> dict[str, Any]:
+    """All addresses of both kinds for ``::``, which asyncio would take for IPv6 alone."""
+    if settings.host != "::":
+        return {"host": settings.host, "port": settings.port}
+    address = ("::", settings.port)
+    return {"sock": socket.create_server(address, family=socket.AF_INET6, dualstack_ipv6=True)}
 
 
 def _address(settings: ServeSettings, guard: Guard, port: int, tls: Tls | None) -> Address:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import secrets
 import socket
 import time
@@ -11,7 +12,6 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from aiohttp import web
-from aiohttp.web_log import AccessLogger
 
 from sfumato.stream.live.server.settings import ServeSettings, is_loopback
 
@@ -36,6 +36,9 @@ POLICY = (
     "media-src 'self' blob:; connect-src 'self' {sockets}; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+
+_HOST = re.compile(r"(\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[0-9A-Za-z._-]+))(:[0-9]{1,5})?")
+"""A Host header (RFC 9110, 7.2) that a browser would send."""
 
 
 @dataclass(slots=True)
@@ -70,17 +73,20 @@ class Guard:
         The first stops a foreign name that was made to point here (DNS rebinding), the second
         another page that sends requests in its visitor's name. Raises 421 or 403.
         """
-        if not self._is_ours(request.host):
+        host = request.headers.get("Host", "")  # request.host would make one up
+        if not self._is_ours(host):
             raise web.HTTPMisdirectedRequest(text="This address is not served here.")
         origin = request.headers.get("Origin")
         changing = request.method not in ("GET", "HEAD") or "Upgrade" in request.headers
         if origin is None and not changing:
             return
-        if origin != f"{request.scheme}://{request.host}":
+        if origin != f"{request.scheme}://{host}":
             raise web.HTTPForbidden(text="Requests are taken from the page itself only.")
 
     def _is_ours(self, host: str) -> bool:
         name = _without_port(host)
+        if name is None:
+            return False
         if self._settings.private:
             return is_loopback(name)
         return _is_address(name) or name.rstrip(".").lower() in self._names
@@ -89,7 +95,7 @@ class Guard:
         """A new session for who shows the token (compared in constant time); else None."""
         if self.token is not None:
             shown = token if isinstance(token, str) else ""
-            if not hmac.compare_digest(shown.encode(), self.token.encode()):
+            if not hmac.compare_digest(shown.encode(errors="replace"), self.token.encode()):
                 return None
         session = Session(secrets.token_urlsafe(24), time.monotonic() + SESSION_S)
         self._sessions[session.key] = session
@@ -132,31 +138,16 @@ class Guard:
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
     """A signal for ``on_response_prepare``: what browsers are told about every response."""
     response.headers.update(HEADERS)
-    sockets = f"{'wss' if request.secure else 'ws'}://{request.host}"
-    if not _is_plain(request.host):
-        sockets = ""
+    host = request.headers.get("Host", "")
+    sockets = f"{'wss' if request.secure else 'ws'}://{host}" if _HOST.fullmatch(host) else ""
     response.headers["Content-Security-Policy"] = POLICY.format(sockets=sockets)
     response.headers.setdefault("Cache-Control", "no-store")
 
 
-class NoLog(AccessLogger):
-    """Requests are not logged: addresses of people are nobody's business."""
-
-    @property
-    def enabled(self) -> bool:
-        """Never."""
-        return False
-
-
-def _is_plain(host: str) -> bool:
-    """Nothing in it could end the policy's word and begin another."""
-    return all(letter.isalnum() or letter in "-.:[]" for letter in host)
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0].lstrip("[")
-    return host.rpartition(":")[0] or host
+def _without_port(host: str) -> str | None:
+    """The name or address of a Host header; None for what is no such header."""
+    parts = _HOST.fullmatch(host)
+    return parts and (parts["address"] or parts["name"])
 
 
 def _is_address(name: str) -> bool:

@@ -73,8 +73,8 @@ class Server:
             return _refusal(exc.status, exc.text or exc.reason, close=exc.status >= 400)
         except SfumatoError as exc:
             return _refusal(400, str(exc))
-        except ConnectionError:
-            return _refusal(400, "The connection was lost.")
+        except (ConnectionError, web.RequestPayloadError):
+            return _refusal(400, "The connection was lost, or the body cannot be read.")
         except Exception:
             log.exception("a request could not be answered")
             return _refusal(500, "Something went wrong here.")
