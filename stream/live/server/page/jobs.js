@@ -1,12 +1,13 @@
 // A file on its way there and back, one at a time.
 
-const LOOK_MS = 500;
+const LOOK_MS = 500, MOST_SILENT = 40;
 
 export class Job extends EventTarget {
   constructor(file, { style, strength }) {
     super();
     this.file = file;
     this.over = false;
+    this.silent = 0;
     this.#upload(`/api/jobs?style=${encodeURIComponent(style)}&strength=${strength}`);
   }
 
@@ -40,11 +41,14 @@ export class Job extends EventTarget {
     try {
       const answer = await fetch(`/api/jobs/${this.id}`);
       const job = await answer.json();
+      this.silent = 0;
       if (!answer.ok) return this.#fail(job.error);
       if (job.state === "failed") return this.#fail(job.reason);
       if (job.state === "done") { this.kind = job.kind; this.over = true; return this.#emit("done", job); }
       this.#emit("painting", job);
-    } catch { /* the network may come back */ }
+    } catch { // the network may come back
+      if (++this.silent >= MOST_SILENT) return this.#fail("The server does not answer any more.");
+    }
     this.timer = setTimeout(() => this.#look(), LOOK_MS);
   }
 

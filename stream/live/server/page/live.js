@@ -65,7 +65,7 @@ export class Live extends EventTarget {
     this.socket = new WebSocket(`${scheme}://${location.host}/api/live`);
     await new Promise((done, failed) => {
       this.socket.onopen = done;
-      this.socket.onerror = () => failed(new Error("No place is free, or the server is gone."));
+      this.socket.onerror = async () => failed(new Error(await whyClosed()));
     });
     this.socket.onmessage = ({ data }) => this.#hear(JSON.parse(data));
     this.socket.onclose = () => this.#fail("The server hung up.");
@@ -121,6 +121,16 @@ export class Live extends EventTarget {
   }
 
   #emit(name, detail) { this.dispatchEvent(new CustomEvent(name, { detail })); }
+}
+
+// A socket that does not open tells scripts nothing of why.
+async function whyClosed() {
+  try {
+    const { entered } = await (await fetch("/api/state")).json();
+    return entered ? "All places are taken; try again later." : "Open the address that was printed at the start.";
+  } catch {
+    return "The server does not answer.";
+  }
 }
 
 // The server encodes H.264 at half of VP8's cost.
