@@ -88,7 +88,7 @@ def stylize(
         duration_s=files.duration_s,
         strict=files.strict,
     ) as opened:
-        output = expect_output(fspath(sink), opened.info, files)
+        output = expect_output(fspath(sink), opened.info, files, rgb=opened.carried.rgb)
         prepared = prepare(opened.info, output, painting).checked()
         with open_sink(
             sink,
@@ -116,7 +116,11 @@ def prepare_job(
     with open_source(
         source, start_s=files.start_s, duration_s=files.duration_s, strict=files.strict
     ) as opened:
-        return prepare(opened.info, expect_output(fspath(sink), opened.info, files), painting)
+        return prepare(
+            opened.info,
+            expect_output(fspath(sink), opened.info, files, rgb=opened.carried.rgb),
+            painting,
+        )
 
 
 def _split(options: FileOptions) -> tuple[PaintSettings, FileSettings]:
@@ -174,6 +178,7 @@ class _Job:
         report.seconds = time.perf_counter() - self._started_s
         report.cpu_seconds = time.process_time() - self._cpu_started_s
         report.fps = report.frames_out / report.seconds
+        report.pixels_reused = round(report.pixels_reused / max(1, report.frames_in), 4)
         report.steady_fps = self._pace.steady_fps()
         report.first_frame_s = self._pace.first_frame_s
         report.latency_ms = self._pace.latency_ms()

@@ -65,7 +65,8 @@ class Report:
     tiles_run: int = 0
     tiles_reused: int = 0
     pixels_reused: float = 0.0
-    """Pixels that were copied from the painting before, in frames."""
+    """Share of all pixels that were copied from the painting before; counted in frames until the
+    job ends."""
     noise_codes: float = 0.0
     """Standard deviation of the sensor's noise in luma as last estimated, in codes of 8 bit."""
     cuts: int = 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,14 @@ def test_public_names_are_there() -> None:
     assert sorted(sfumato.__all__) == sfumato.__all__
     for name in sfumato.__all__:
         assert getattr(sfumato, name).__doc__
+
+
+def test_the_report_is_described_field_by_field() -> None:
+    from sfumato.stream.live.report import LiveReport
+
+    text = (ROOT / "docs" / "report.md").read_text()
+    described = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`[^|]*) \|", text, re.M))))
+    assert described == {field.name for field in fields(LiveReport)}
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
