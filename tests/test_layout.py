@@ -54,7 +54,9 @@ def test_the_report_is_described_field_by_field() -> None:
     from sfumato.stream.live.report import LiveReport
 
     text = (ROOT / "docs" / "report.md").read_text()
-    described = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`[^|]*) \|", text, re.M))))
+    described = set(
+        re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)))
+    )
     assert described == {field.name for field in fields(LiveReport)}
 
 
