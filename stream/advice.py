@@ -9,7 +9,7 @@ from math import ceil
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.budget import MARGIN, Budget
 from sfumato.stream.coding import encoder_cost
-from sfumato.stream.planner import FULL, Forecast, choose, forecasts
+from sfumato.stream.planner import Forecast, choose, forecasts
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.work import Work
 
@@ -46,7 +46,7 @@ def _way_out(
     for words, other_work, other_settings in _milder(work, settings):
         if choose(forecasts(other_work, spec, other_settings, budget)).fits:
             return f"try {words}"
-    least_mib = ceil(smallest.peak_rss_bytes / FULL / 2**20)
+    least_mib = ceil(smallest.peak_rss_bytes / smallest.full / 2**20)
     if budget.by_system:
         return f"give the container or group at least {ceil(least_mib / (1 - MARGIN))} MiB"
     return f"give it at least --memory-limit {least_mib}M"

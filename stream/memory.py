@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sfumato.stream.coding import encoder_cost
+from dataclasses import replace
+
+from sfumato.stream.coding import CLOSE, encoder_cost
 from sfumato.stream.plan import Plan
 from sfumato.stream.work import Work, frame_bytes
 
@@ -28,9 +30,25 @@ USUAL_PATCH = 0.5
 PER_THREAD_BYTES = 1 << 20
 """Stack and allocator arena of one thread that is busy."""
 
-ERROR_PERCENT = 8.0
-"""Largest difference between prediction and measurement over H.264 jobs at 720p, 1080p and 2160p
-with limits from 224 MiB to 1 GiB."""
+RESIZE_BYTES = 12 << 20
+"""OpenCV, which only jobs load that paint at another size."""
+
+RECODE_BYTES_PER_PX = 12
+"""A whole frame in RGB at 32 bit, on its way into the format that the sink wants."""
+
+WAITING = 0.4
+"""What a worker that waits for a tile holds of what one at work takes: input and output."""
+
+UNEVEN_PERCENT = 12.0
+"""Where frames are resized or mixed, or tiles feathered: parts that follow each other closely."""
+
+
+def error_percent(plan: Plan, work: Work) -> float:
+    """Largest difference between prediction and measurement: of H.264 jobs at 720p, 1080p and
+    2160p with limits from 224 MiB to 1 GiB, more where less was measured."""
+    encoder = CLOSE if work.encoder is None else encoder_cost(work.encoder).error_percent
+    plain = plan.exact and not (work.scaled or work.mixed)
+    return encoder if plain else max(encoder, UNEVEN_PERCENT)
 
 
 def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
@@ -46,6 +64,8 @@ def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
         "patches": _patches(plan, work),
         "decoder": _decoder(plan, work),
         "frames": _frames(plan, work),
+        "resizing": _resizing(plan, work),
+        "mixing": _mixing(work),
         "smoothing": _smoothing(work),
         "encoder": _encoder(plan, work),
     }
@@ -64,28 +84,47 @@ def _patches(plan: Plan, work: Work) -> float:
 
 def _network(plan: Plan, work: Work) -> float:
     tile_px = plan.tile_px[0] * plan.tile_px[1]
+    busy = min(plan.workers, plan.frames_in_flight * len(plan.tiles))
+    workers = busy + WAITING * (plan.workers - busy)
     threads = plan.workers * plan.intra_op * PER_THREAD_BYTES
-    return work.network.fixed_bytes + plan.workers * tile_px * work.network.bytes_per_px + threads
+    return work.network.fixed_bytes + workers * tile_px * work.network.bytes_per_px + threads
 
 
 def _decoder(plan: Plan, work: Work) -> float:
-    kept = DECODER_FRAMES + plan.decoder_threads - 1
+    kept = 0 if work.still else DECODER_FRAMES + plan.decoder_threads - 1
     return kept * frame_bytes(work.source_px, work.source)
 
 
 def _frames(plan: Plan, work: Work) -> float:
     """Decoded frames that wait or are worked on, one of them in the decode thread's hand, and the
     planes that are painted."""
-    ahead = (plan.queue_frames + 1 + plan.frames_in_flight) * frame_bytes(
-        work.source_px, work.source
-    )
+    in_flight = 1 if work.still else plan.frames_in_flight
+    ahead = 1 if work.still else plan.queue_frames + 1 + in_flight
     painted = frame_bytes(work.paint_px, work.painted)
     if not plan.exact:
         painted += 4 * frame_bytes(work.paint_px, work.painted)  # sums of 32 bit
-    if work.scaled:
-        painted += frame_bytes(work.paint_px, work.source)
-        ahead += frame_bytes(work.source_px, work.painted)
-    return ahead + plan.frames_in_flight * painted
+    return ahead * frame_bytes(work.source_px, work.source) + in_flight * painted
+
+
+def _resizing(plan: Plan, work: Work) -> float:
+    """OpenCV, the frames at working size, the painting at full size, and a plane on its way."""
+    if not work.scaled:
+        return 0
+    small = (1 if work.still else plan.frames_in_flight) * frame_bytes(work.paint_px, work.source)
+    full = frame_bytes(work.source_px, work.painted)
+    plane = work.source_px[0] * work.source_px[1] * (1 if work.painted.bits == 8 else 2)
+    return RESIZE_BYTES + small + full + plane
+
+
+def _mixing(work: Work) -> float:
+    """The mixture, and the original in the painting's format where it has another."""
+    if not work.mixed:
+        return 0
+    full = frame_bytes(work.source_px, work.painted)
+    if work.source == work.painted:
+        return full
+    width, height = work.source_px
+    return 2 * full + RECODE_BYTES_PER_PX * width * height
 
 
 def _smoothing(work: Work) -> float:
@@ -103,6 +142,7 @@ def _encoder(plan: Plan, work: Work) -> float:
     cost = encoder_cost(work.encoder)
     per_px = cost.held_bytes_per_px(work.preset, plan.encoder_threads, plan.lookahead_frames)
     width, height = work.source_px
-    usual = width * height * 1.5  # the table is for 4:2:0 at 8 bit
-    depth = frame_bytes(work.source_px, work.painted) / usual
-    return cost.fixed_bytes + per_px * width * height * depth
+    samples = frame_bytes(work.source_px, replace(work.painted, bits=8))
+    depth = 1.0 if work.painted.bits == 8 else cost.deep
+    usual = samples / (width * height * 1.5)  # the table is for 4:2:0 at 8 bit
+    return cost.held_bytes(plan.lookahead_frames) + per_px * width * height * usual * depth

@@ -129,6 +129,7 @@ class Pipeline:
             for number, painting in enumerate(painted):
                 if number == SETTLED_FRAMES:
                     release_startup_pages()
+                    self._remember()
                 self._count(painting)
                 original = originals.popleft()
                 with self._times.stage("smooth"):
@@ -141,6 +142,11 @@ class Pipeline:
                 painting.release()
                 if (plan := steering.next_plan()) is not None:
                     self._replan(plan, depth)
+        self._remember()
+
+    def _remember(self) -> None:
+        if self._prepared.kernels is not None:
+            self._prepared.kernels.remember()
 
     def _replan(self, plan: Plan, depth: Depth) -> None:
         """Go on by another plan; the picture stays the same."""

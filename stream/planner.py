@@ -9,7 +9,7 @@ from itertools import product
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.budget import Budget
 from sfumato.stream.coding import encoder_cost
-from sfumato.stream.memory import ERROR_PERCENT, predict_memory
+from sfumato.stream.memory import error_percent, predict_memory
 from sfumato.stream.plan import MAX_TILE_PX, Plan, make_plan
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.speed import predict_speed
@@ -26,8 +26,9 @@ LOOKAHEADS: dict[int | None, float] = {None: 1.0, 10: 0.98, 3: 0.96, 1: 0.94, 0:
 less ahead writes larger files (x264 superfast without any: 19 % larger at the same quality)."""
 
 
-FULL = 0.95
-"""Share of the limit that plans may fill."""
+RESERVE = 0.6
+"""Share of the largest error of a prediction by which plans stay below the limit: predictions tend
+to be too high, and a job that grows beyond them is given smaller tiles on its way."""
 
 WITHOUT_PATCHES = 0.97
 """What a frame per second is worth where little changes may not be painted by smaller tiles."""
@@ -44,7 +45,8 @@ class Forecast:
     limit_bytes: int | None = None
     seconds: float | None = None
     """Time for the whole source; None where it does not say how long it is."""
-    error_percent: float = ERROR_PERCENT
+    error_percent: float = 0.0
+    """Largest difference to expect between this peak and a measured one."""
 
     @property
     def peak_rss_bytes(self) -> int:
@@ -54,7 +56,12 @@ class Forecast:
     @property
     def fits(self) -> bool:
         """The peak is below the limit by a margin for what the prediction is wrong by."""
-        return self.limit_bytes is None or self.peak_rss_bytes <= FULL * self.limit_bytes
+        return self.limit_bytes is None or self.peak_rss_bytes <= self.full * self.limit_bytes
+
+    @property
+    def full(self) -> float:
+        """Share of the limit that this plan may fill."""
+        return 1 - RESERVE * self.error_percent / 100
 
 
 def forecasts(
@@ -74,6 +81,7 @@ def forecast(plan: Plan, work: Work, budget: Budget) -> Forecast:
         predict_memory(plan, work),
         budget.memory_bytes,
         None if work.frames is None else work.frames / fps,
+        error_percent(plan, work),
     )
 
 

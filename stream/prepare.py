@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.kernels._jit import compiled
 from sfumato.kernels.formats import PixelFormat
 from sfumato.models.catalog import find_style
 from sfumato.models.errors import ModelError
@@ -24,6 +23,7 @@ from sfumato.stream.memory import COLD_BYTES
 from sfumato.stream.planner import Forecast, choose, forecasts
 from sfumato.stream.settings import FileSettings, PaintSettings
 from sfumato.stream.tuner import Tunings, pays
+from sfumato.stream.warm import Kernels
 from sfumato.stream.work import Work
 
 
@@ -59,6 +59,8 @@ class Prepared:
     """All plans that were considered."""
     tunings: Tunings | None = None
     """Where to put the result of a search for a faster plan; None where none is worth it."""
+    kernels: Kernels | None = None
+    """Where to remember that they were compiled; None where nothing is painted."""
 
     def to_dict(self) -> dict[str, Any]:
         """What ``plan --json`` prints."""
@@ -100,12 +102,15 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
         painted=output.pixels,
         network=cost,
         held_bytes=private_bytes(),
-        cold_bytes=0 if compiled() else COLD_BYTES,
         smoothed=strength > 0,
+        mixed=settings.strength < 1,
         encoder=output.encoder,
         preset=output.preset,
         frames=info.frames_estimate,
     )
+    kernels = Kernels(work, spec, settings)
+    if not kernels.ready:
+        work = replace(work, cold_bytes=COLD_BYTES)
     budget = find_budget(settings.memory_limit_bytes)
     found = forecasts(work, spec, settings, budget)
     chosen = choose(found)
@@ -113,10 +118,9 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
         return Prepared(spec, choice, chosen, refusal(chosen, work, spec, settings, budget))
     tunings = Tunings(choice.path, work, budget)
     if (known := tunings.get(found, chosen)) is not None:
-        return Prepared(spec, choice, known, None, tuple(found))
-    return Prepared(
-        spec, choice, chosen, None, tuple(found), tunings if pays(chosen, settings) else None
-    )
+        return Prepared(spec, choice, known, None, tuple(found), None, kernels)
+    search = tunings if pays(chosen, settings) else None
+    return Prepared(spec, choice, chosen, None, tuple(found), search, kernels)
 
 
 def paint_size(info: VideoInfo, scale: float) -> tuple[int, int]:
@@ -124,14 +128,19 @@ def paint_size(info: VideoInfo, scale: float) -> tuple[int, int]:
     return max(1, round(info.width_px * scale)), max(1, round(info.height_px * scale))
 
 
-def expect_output(sink: str, info: VideoInfo, files: FileSettings) -> Output:
-    """What :func:`~sfumato.stream.media.open_sink` will make of the same target."""
+def expect_output(sink: str, info: VideoInfo, files: FileSettings, *, rgb: bool = False) -> Output:
+    """What :func:`~sfumato.stream.media.open_sink` will make of the same target; ``rgb``: of a
+    source in RGB."""
     from sfumato.stream.media.encoders import DEFAULT_PRESET, choose_encoder, choose_pixels
     from sfumato.stream.media.sink import IMAGE_SUFFIXES
+    from sfumato.stream.media.stills import image_pixels
 
     path = Path(sink)
-    if sink in ("null", "-") or path.suffix.lower() in IMAGE_SUFFIXES:
+    suffix = path.suffix.lower()
+    if sink in ("null", "-"):
         return Output(info.pixels)
+    if suffix in IMAGE_SUFFIXES:
+        return Output(image_pixels(suffix, info.pixels, rgb=rgb), suffix)
     choice = choose_encoder(path, files.codec, files.crf, files.preset)
-    pixels, _, _ = choose_pixels(info.pixels, choice, rgb=False)
+    pixels, _, _ = choose_pixels(info.pixels, choice, rgb=rgb)
     return Output(pixels, choice.codec, files.preset or DEFAULT_PRESET)

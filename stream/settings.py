@@ -21,6 +21,9 @@ DEFAULT_STYLE = "toon"
 LEAST_LIMIT_BYTES = 2**20
 """A memory limit below this is a slip of the pen: a unit was forgotten."""
 
+MOST_LIMIT_BYTES = 2**50
+"""A memory limit above this is one too: no machine has a pebibyte."""
+
 _UNITS = {
     "": 1,
     "b": 1,
@@ -75,10 +78,11 @@ class PaintSettings:
             raise SettingsError(f"--workers {self.workers}: should be between 1 and 256")
         if self.overlap_px is not None and not 0 <= self.overlap_px <= 4096:
             raise SettingsError(f"--overlap {self.overlap_px}: should be between 0 and 4096 pixels")
-        if self.memory_limit_bytes is not None and self.memory_limit_bytes < LEAST_LIMIT_BYTES:
+        limit = self.memory_limit_bytes
+        if limit is not None and not LEAST_LIMIT_BYTES <= limit <= MOST_LIMIT_BYTES:
             raise SettingsError(
-                f"--memory-limit {self.memory_limit_bytes}: should be at least "
-                f"{LEAST_LIMIT_BYTES} bytes, such as 256M or 1GiB"
+                f"--memory-limit {limit}: should be at least {LEAST_LIMIT_BYTES} bytes and at most "
+                f"{MOST_LIMIT_BYTES}, such as 256M or 1GiB"
             )
 
 

@@ -24,8 +24,10 @@ class Work:
     cold_bytes: int = 0
     """What compiling takes on top, where kernels were never compiled."""
     smoothed: bool = True
+    mixed: bool = False
+    """The painting is mixed with the original."""
     encoder: str | None = None
-    """FFmpeg's name; None where nothing is encoded."""
+    """FFmpeg's name, or the ending of single pictures; None where nothing is encoded."""
     preset: str = ""
     frames: int | None = None
     """How many the source promises."""
@@ -36,6 +38,11 @@ class Work:
     def scaled(self) -> bool:
         """Frames are painted at another size than their own."""
         return self.source_px != self.paint_px
+
+    @property
+    def still(self) -> bool:
+        """One picture is all there is."""
+        return self.frames == 1
 
 
 def frame_bytes(size_px: tuple[int, int], pixels: PixelFormat) -> int:

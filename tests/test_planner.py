@@ -117,7 +117,7 @@ def advice(job: Work, asked: PaintSettings, limit: int) -> str:
 def test_a_refusal_says_what_is_needed_and_what_would_fit() -> None:
     job = work((1920, 1080))
     needs = choose(forecasts(job, SPEC, PaintSettings(), Budget(1, 2))).peak_rss_bytes
-    line = advice(job, PaintSettings(), needs - 2 * MIB)
+    line = advice(job, PaintSettings(), needs + MIB)
     assert "\n" not in line and "too little for 1920x1080" in line
     assert f"needs {needs / MIB:.0f} MiB" in line and "try --preset ultrafast" in line
 
@@ -130,13 +130,13 @@ def test_a_first_run_that_only_has_to_compile_is_told_so() -> None:
 
 
 def test_the_advised_scale_fits() -> None:
-    job = work((3840, 2160), encoder=None)
+    job = work((7680, 4320), encoder=None)
     needs = choose(forecasts(job, SPEC, PaintSettings(), Budget(1, 2))).peak_rss_bytes
     limit = needs - 8 * MIB
     match = re.search(r"try --scale ([\d.]+)$", advice(job, PaintSettings(), limit))
     assert match is not None
     scale = float(match[1])
-    smaller = replace(job, paint_px=(round(3840 * scale), round(2160 * scale)))
+    smaller = replace(job, paint_px=(round(7680 * scale), round(4320 * scale)))
     assert choose(forecasts(smaller, SPEC, PaintSettings(), Budget(limit, 2))).fits
 
 

@@ -170,7 +170,7 @@ class ImageSink(Sink):
         self._check(like, overwrite=overwrite)
         self._read = frozenset(path.resolve() for path in like.carried.pictures)
         info = like.info
-        self.pixels = _pixels_for(path.suffix.lower(), info.pixels, rgb=like.carried.rgb)
+        self.pixels = image_pixels(path.suffix.lower(), info.pixels, rgb=like.carried.rgb)
         if info.pixels.bits > self.pixels.bits:
             self.warnings.append(f"{info.pixels.bits} to {self.pixels.bits} bit for {path.suffix}")
         if like.carried.side_streams:
@@ -273,7 +273,7 @@ def _open_encoder(suffix: str, picture: VideoFrame, crf: int) -> VideoCodecConte
     return encoder
 
 
-def _pixels_for(suffix: str, source: PixelFormat, *, rgb: bool) -> PixelFormat:
+def image_pixels(suffix: str, source: PixelFormat, *, rgb: bool) -> PixelFormat:
     """RGB files take full 4:4:4; JPEG is full and WebP limited BT.601 by definition."""
     if suffix in RGB_FORMATS:
         return PixelFormat("444", 8, source.matrix, True)

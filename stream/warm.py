@@ -1,0 +1,50 @@
+"""Which kinds of job have had their kernels compiled on this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numba
+
+import sfumato.kernels
+from sfumato.kernels._jit import compiled
+from sfumato.models.cache import Measurements, measurement_key
+from sfumato.models.spec import StyleSpec
+from sfumato.stream.settings import PaintSettings
+from sfumato.stream.work import Work
+
+
+class Kernels:
+    """The kernels of one kind of job, as Numba compiles them: for types of arrays.
+
+    Numba's cache says that a kernel was compiled once, not for which types. So every job that got
+    past its first frames is remembered by what decides about types, with all that makes Numba
+    compile anew: its version, and the kernels' files with the times they were written.
+    """
+
+    def __init__(
+        self, work: Work, spec: StyleSpec, settings: PaintSettings, cache: Path | None = None
+    ) -> None:
+        files = sorted(Path(sfumato.kernels.__file__).parent.glob("*.py"))
+        formats = [(pixels.bits, pixels.chroma) for pixels in (work.source, work.painted)]
+        tensors = (spec.layout, spec.dtype, spec.cell, spec.grain_seed is None)
+        steps = (work.still, work.scaled, work.mixed, work.smoothed, settings.hold)
+        self._memory = Measurements("kernels.json", cache)
+        self._key = measurement_key(
+            files,
+            numba.__version__,
+            os.environ.get("NUMBA_CACHE_DIR"),
+            [file.stat().st_mtime_ns for file in files],
+            (formats, tensors, steps, settings.overlap_px is None),
+        )
+
+    @property
+    def ready(self) -> bool:
+        """They need only be loaded, as far as is known."""
+        return compiled() and bool(self._memory.get(self._key))
+
+    def remember(self) -> None:
+        """A job of this kind has called them all."""
+        if not self.ready:
+            self._memory.put(self._key, {"compiled": True})
