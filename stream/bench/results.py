@@ -13,6 +13,7 @@ from sfumato.stream.bench.cell import Result, Status
 from sfumato.stream.bench.facts import Facts
 from sfumato.stream.bench.matrix import BenchSettings, Cell, make_cells
 from sfumato.stream.errors import SettingsError
+from sfumato.stream.media.errors import writing
 from sfumato.stream.report import write_text_whole
 
 
@@ -96,8 +97,9 @@ class Results:
         return replace(self, cells={cell: self.cells[cell] for cell in cells})
 
     def write(self, path: Path) -> None:
-        """Replace the file by these results, whole."""
-        write_text_whole(path, self.to_json() + "\n")
+        """Replace the file by these results, whole. Raises :class:`SinkError`."""
+        with writing(str(path)):
+            write_text_whole(path, self.to_json() + "\n")
 
     def to_json(self) -> str:
         """As indented JSON; each cell's figures are repeated as medians for easy reading."""
