@@ -313,9 +313,13 @@ def test_connections_are_counted_by_network(address: str | None, network: str | 
     assert network_of(address) == network
 
 
+async def answering_nothing(_request: web.BaseRequest) -> web.StreamResponse:
+    return web.Response()
+
+
 def test_one_address_does_not_take_all_connections() -> None:
     async def test() -> None:
-        door = Door(web.Server(lambda _: None), 64)  # type: ignore[arg-type]
+        door = Door(web.Server(answering_nothing), 64)
         handlers = [door() for _ in range(64)]
         assert isinstance(door(), Refusal), "those on their way count"
         admitted = [door.admit(one, "192.0.2.7") for one in handlers if isinstance(one, Handler)]

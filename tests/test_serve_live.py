@@ -15,6 +15,7 @@ from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSes
 from aiortc.mediastreams import VideoStreamTrack
 from av.video.frame import VideoFrame
 
+from sfumato.stream.live.server import tracks
 from tests.serving import Client, client, gone, painter_threads, run
 
 SIZE_PX = (320, 192)
@@ -216,6 +217,29 @@ def test_junk_is_answered_in_one_line_and_ends_the_viewer(said: str) -> None:
             assert not painter_threads()
 
     run(test)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(tracks, "from_camera"), (tracks.PaintedTrack, "_next")]
+)
+def test_what_nobody_foresaw_ends_the_viewer_with_a_reason_and_frees_everything(
+    owner: object, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: object) -> None:
+        raise ValueError("no such thing")
+
+    async def test() -> None:
+        async with client() as there, viewer(there) as one:
+            monkeypatch.setattr(owner, name, fail)
+            await one.connect()
+            while (said := await one.hear())["type"] != "error":
+                pass
+            assert said["reason"] and "no such thing" not in said["reason"]
+            await gone(lambda: there.server.viewers.count == 0)
+        await gone(lambda: not painter_threads())
+
+    run(test)
+    assert not [one for one in caplog.records if one.name.startswith("sfumato")]
 
 
 def test_message_that_is_too_long_ends_the_viewer() -> None:

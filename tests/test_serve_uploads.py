@@ -242,7 +242,7 @@ def test_painted_files_go_after_a_while_and_when_they_are_too_many(
 def test_as_many_files_as_fit_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "MOST_KEPT", 3)
     monkeypatch.setattr(kept, "MOST_KEPT_BYTES", 10)
-    sizes = ([], [1, 1, 1], [1, 1, 1, 1], [9, 1, 1], [1, 9, 9], [11])
+    sizes: tuple[list[int], ...] = ([], [1, 1, 1], [1, 1, 1, 1], [9, 1, 1], [1, 9, 9], [11])
     assert [kept.too_many(each) for each in sizes] == [0, 0, 1, 1, 2, 1]
 
 

@@ -77,9 +77,10 @@ class Viewer:
             raise MessageError("one offer for each connection")
         check_offer(offer_sdp)
         connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        track = PaintedTrack(self._painter)
         try:
             async with asyncio.timeout(ANSWER_S):
-                return await self._connect(connection, offer_sdp)
+                return await self._connect(connection, track, offer_sdp)
         except TimeoutError:
             raise MessageError("the connection could not be prepared in time") from None
         except MessageError:
@@ -88,10 +89,11 @@ class Viewer:
             raise MessageError("this offer cannot be answered") from exc
         finally:
             if self._way is None:
-                await asyncio.shield(connection.close())
+                await asyncio.shield(asyncio.gather(track.close(), connection.close()))
 
-    async def _connect(self, connection: RTCPeerConnection, offer_sdp: str) -> str:
-        track = PaintedTrack(self._painter)
+    async def _connect(
+        self, connection: RTCPeerConnection, track: PaintedTrack, offer_sdp: str
+    ) -> str:
         sender = connection.addTrack(track)
         await connection.setRemoteDescription(RTCSessionDescription(offer_sdp, "offer"))
         if self._private:
