@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,23 @@ LIMITS = (224, 256, 320, 384, 512, 1024)
 PROMISED = {"720p": 256, "1080p": 320, "2160p": 512}
 OPTIONS = ["--preset", "superfast"]
 ERROR = 0.12
+OTHERS = {
+    "x265": ("out.mkv", "--codec", "libx265", "--preset", "ultrafast"),
+    "svtav1": ("out.mkv", "--codec", "libsvtav1"),
+    "vp9": ("out.webm",),
+    "ffv1": ("out.mkv", "--codec", "ffv1"),
+    "prores": ("out.mov", "--codec", "prores_ks"),
+    "mjpeg": ("out.avi", "--codec", "mjpeg"),
+    "gif": ("out.gif",),
+    "png": ("out_%03d.png",),
+    "jpeg": ("out_%03d.jpg",),
+    "tiff": ("out_%03d.tif",),
+    "half": ("out.mp4", "--scale", "0.5"),
+    "half and half": ("out.mp4", "--scale", "0.5", "--strength", "0.5"),
+    "feathered": ("out.mp4", "--overlap", "16"),
+    "large tiles": ("out.mp4", "--tile", "1280x768", "--workers", "8"),
+}
+"""A target and options: whatever is foreseen by other figures than those of an H.264 job."""
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +96,29 @@ def test_the_limit_holds(
     free = run([*words[3:], *smallest, "--overwrite", "--memory-limit", "4G"])
     assert free.returncode == 0, free.stderr
     assert report_of(report)["peak_rss_bytes"] > 0.9 * limit * MIB
+
+
+@pytest.mark.parametrize("options", OTHERS.values(), ids=OTHERS)
+def test_the_least_limit_holds_for_other_jobs(
+    holder: Holder, clips: dict[str, Path], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    report, (target, *others) = tmp_path / "report.json", options
+    words = [str(clips["720p"]), "-o", str(tmp_path / target), *others]
+    assert run(["run", *words]).returncode == 0  # now its kernels are known to be compiled
+    limit = least_limit(words)
+    words += ["--overwrite", "--memory-limit", str(limit), "--report", str(report)]
+    with holder.limited([sys.executable, "-m", "sfumato", "run", *words], limit) as held:
+        done = run([], held)
+    assert done.returncode == 0, done.stderr
+    assert report_of(report)["peak_rss_bytes"] <= limit
+
+
+def least_limit(words: Sequence[str]) -> int:
+    """Bytes of the smallest limit with which the planner takes a job."""
+    told = run(["plan", *words, "--memory-limit", "60M"])
+    found = re.search(r"at least --memory-limit (\d+)M", told.stdout + told.stderr)
+    assert found is not None, told.stdout + told.stderr
+    return int(found[1]) * MIB
 
 
 def smallest_plan(line: str) -> list[str]:
