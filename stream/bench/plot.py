@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from math import ceil, floor, log2
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,9 +105,10 @@ def _dress(axes: Axes, results: Results, title: str) -> None:
             axes.plot([], [], mark, color="grey", fillstyle="none", label=status)
     if "ok" not in found:
         axes.set_ylim(*_NO_FPS)
-    elif len(found) > 1:  # a strip below the lowest line
-        low, high = axes.get_ylim()
-        axes.set_ylim(low * (low / high) ** _STRIP, high)
+        return
+    low, high = (step(log2(fps)) for step, fps in zip((floor, ceil), axes.get_ylim(), strict=True))
+    foot = _STRIP * (high - low) if len(found) > 1 else 0  # a strip below the lowest line
+    axes.set_ylim(2 ** (low - foot), 2**high)  # so that two marks of the axis show at least
 
 
 def _mib(result: Result) -> float:
