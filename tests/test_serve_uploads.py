@@ -204,16 +204,19 @@ def test_a_painter_that_crashes_is_a_failed_job_and_nothing_else(
 
 
 def test_a_painter_that_is_killed_is_not_called_damage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_temp: Path
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    (tmp_path / "sitecustomize.py").write_text("import os\nos.kill(os.getpid(), 9)\n")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os\nopen('half', 'w').close()\nos.kill(os.getpid(), 9)\n"
+    )
 
     async def test() -> None:
         async with client() as there:
             await there.enter()
             job = await settled(there, (await send(there, b"x"))["id"])
             assert job["state"] == "failed" and "short of memory" in job["reason"]
+            await gone(lambda: not list(own_temp.glob("*/*")))
 
     run(test)
 

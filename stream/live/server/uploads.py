@@ -177,6 +177,8 @@ class Jobs:
             (job.folder / "source").unlink(missing_ok=True)
             job.end(end)
             self._fuller.set()
+        if job.result is None:  # a worker that was killed leaves half a painting
+            await asyncio.to_thread(shutil.rmtree, job.folder, ignore_errors=True)
 
     async def _watch(self, job: Job, wish: dict[str, Any]) -> dict[str, Any] | None:
         """The worker's last word; None where it died without one."""
