@@ -67,6 +67,23 @@ async def client(styles: Sequence[str] = STYLES, **settings: Any) -> AsyncIterat
         yield Client(http, running.server, f"http://127.0.0.1:{port}", running.server.guard.token)
 
 
+async def status(there: Client, path: str, **headers: str) -> int:
+    """What a GET is answered with."""
+    async with there.http.get(there.base + path, headers=headers) as answer:
+        return int(answer.status)
+
+
+async def answer_to(there: Client, sent: bytes) -> bytes:
+    """All that comes back for these bytes on a connection of their own."""
+    host, port = there.base.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(sent)
+    answer = await reader.read()
+    writer.close()
+    await asyncio.gather(writer.wait_closed(), return_exceptions=True)
+    return answer
+
+
 def run(test: Callable[[], Awaitable[None]], timeout_s: float = 60) -> None:
     """Run a coroutine function to its end."""
 
