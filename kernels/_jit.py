@@ -38,7 +38,7 @@ def helper(function: F) -> F:
 
 
 def compiled() -> bool:
-    """Whether kernels lie ready in the cache, so that they need only be loaded."""
+    """Whether kernels lie ready in the cache, whatever the types they were compiled for."""
     folders = [Path(os.environ.get("NUMBA_CACHE_DIR", Path(__file__).parent))]
     folders.append(
         platformdirs.user_cache_path("numba", appauthor=False)

@@ -36,7 +36,7 @@ RESIZE_BYTES = 12 << 20
 RECODE_BYTES_PER_PX = 12
 """A whole frame in RGB at 32 bit, on its way into the format that the sink wants."""
 
-WAITING = 0.4
+WAITING = 0.3
 """What a worker that waits for a tile holds of what one at work takes: input and output."""
 
 UNEVEN_PERCENT = 12.0

@@ -42,8 +42,10 @@ class Output:
 
     pixels: PixelFormat
     encoder: str | None = None
-    """FFmpeg's name; None where nothing is encoded."""
+    """FFmpeg's name, or the ending of pictures; None where nothing is encoded."""
     preset: str = ""
+    single: bool = False
+    """One picture is all it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
         mixed=settings.strength < 1,
         encoder=output.encoder,
         preset=output.preset,
-        frames=info.frames_estimate,
+        frames=1 if output.single else info.frames_estimate,
     )
     kernels = Kernels(work, spec, settings)
     if not kernels.ready:
@@ -132,7 +134,7 @@ def expect_output(sink: str, info: VideoInfo, files: FileSettings, *, rgb: bool 
     """What :func:`~sfumato.stream.media.open_sink` will make of the same target; ``rgb``: of a
     source in RGB."""
     from sfumato.stream.media.encoders import DEFAULT_PRESET, choose_encoder, choose_pixels
-    from sfumato.stream.media.sink import IMAGE_SUFFIXES
+    from sfumato.stream.media.sink import IMAGE_SUFFIXES, is_pattern
     from sfumato.stream.media.stills import image_pixels
 
     path = Path(sink)
@@ -140,7 +142,8 @@ def expect_output(sink: str, info: VideoInfo, files: FileSettings, *, rgb: bool 
     if sink in ("null", "-"):
         return Output(info.pixels)
     if suffix in IMAGE_SUFFIXES:
-        return Output(image_pixels(suffix, info.pixels, rgb=rgb), suffix)
+        pixels = image_pixels(suffix, info.pixels, rgb=rgb)
+        return Output(pixels, suffix, single=not is_pattern(path))
     choice = choose_encoder(path, files.codec, files.crf, files.preset)
     pixels, _, _ = choose_pixels(info.pixels, choice, rgb=rgb)
     return Output(pixels, choice.codec, files.preset or DEFAULT_PRESET)
