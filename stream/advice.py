@@ -16,6 +16,9 @@ from sfumato.stream.work import Work
 SCALES = (0.9, 0.75, 0.6, 0.5, 0.4, 0.3, 0.25)
 """Tried from the largest."""
 
+SPARE_MIB = 2
+"""What this process holds before a job differs by so much from run to run."""
+
 
 def refusal(
     smallest: Forecast, work: Work, spec: StyleSpec, settings: PaintSettings, budget: Budget
@@ -46,7 +49,7 @@ def _way_out(
     for words, other_work, other_settings in _milder(work, settings):
         if choose(forecasts(other_work, spec, other_settings, budget)).fits:
             return f"try {words}"
-    least_mib = ceil(smallest.peak_rss_bytes / smallest.full / 2**20)
+    least_mib = ceil(smallest.peak_rss_bytes / smallest.full / 2**20) + SPARE_MIB
     if budget.by_system:
         return f"give the container or group at least {ceil(least_mib / (1 - MARGIN))} MiB"
     return f"give it at least --memory-limit {least_mib}M"
