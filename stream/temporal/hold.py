@@ -148,7 +148,7 @@ class _Past:
             followed = self._follow(moving, variances)
             changed = moving | spread(followed) if followed.any() else moving
         square, mean, _ = self._maps[0]
-        change = (square + COHERENCE * mean * mean) * moving
+        change = np.multiply(square + COHERENCE * mean * mean, moving, dtype=np.float32)
         if noisy:
             change += self._light[0].change
         self._show(frame, moving, changed, noisy)
