@@ -10,7 +10,6 @@ import numpy as np
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.models.catalog import find_style
-from sfumato.models.cores import usable_cores
 from sfumato.models.head import read_spec
 from sfumato.stream.buffers import PlanePool
 from sfumato.stream.frame import Frame, VideoInfo
@@ -30,6 +29,8 @@ class EngineKey:
     height_px: int
     pixels: PixelFormat
     settings: PaintSettings
+    cores: int
+    """Cores that may be used now: an engine's workers are as many, and this can change."""
 
     def fits(self, frame: Frame) -> bool:
         """Whether such an engine takes this frame."""
@@ -89,5 +90,5 @@ def fresh_tile_px(key: EngineKey) -> tuple[int, int]:
         max(1, round(size * key.settings.scale)) for size in (key.width_px, key.height_px)
     )
     whole = best_tile(width, height, 2 * margin, margin)
-    share_px = whole[0] * whole[1] / (key.settings.workers or usable_cores())
+    share_px = whole[0] * whole[1] / (key.settings.workers or key.cores)
     return best_tile(width, height, 2 * margin, margin, int(1.3 * share_px))

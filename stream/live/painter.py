@@ -9,6 +9,7 @@ from threading import Lock, Thread
 from typing import Self
 
 from sfumato.kernels.mix import mix
+from sfumato.models.cores import usable_cores
 from sfumato.stream.errors import SfumatoError
 from sfumato.stream.frame import Frame
 from sfumato.stream.live.age import AgeMeter
@@ -212,7 +213,8 @@ class LivePainter:
         with self._lock:
             level, paint = self._governor.level, self._settings.paint
         settings = replace(paint, style=level.style, scale=level.scale, strength=1.0)
-        key = EngineKey(frame.width_px, frame.height_px, frame.pixels, settings)
+        size_px = frame.width_px, frame.height_px
+        key = EngineKey(*size_px, frame.pixels, settings, usable_cores())
         engine = self._engine_for(key, frame)
         if engine is None:
             self._drops.add("preparing")
