@@ -29,12 +29,11 @@ from sfumato.stream.settings import (
 )
 
 
-class PaintOptions(TypedDict, total=False):
-    """Keyword options of :func:`paint`; see :class:`PaintSettings` for each."""
+class LookOptions(TypedDict, total=False):
+    """Keyword options of everything that paints; see :class:`PaintSettings` for each."""
 
     style: str
     strength: float
-    scale: float
     precision: Precision
     tile_px: tuple[int, int] | None
     overlap_px: int | None
@@ -44,6 +43,12 @@ class PaintOptions(TypedDict, total=False):
     hold: Switch
     reuse: Switch
     memory_limit_bytes: int | None
+
+
+class PaintOptions(LookOptions, total=False):
+    """Keyword options of :func:`paint`, whose size is fixed."""
+
+    scale: float
 
 
 class FileOptions(PaintOptions, total=False):

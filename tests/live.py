@@ -38,7 +38,24 @@ class _SocketFile:
         return len(data)
 
 
-class TsServer:
+class _Server:
+    """Something that listens, on a thread of its own."""
+
+    _thread: Thread
+    _stop: Event
+    _listener: socket.socket
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._listener.close()
+
+
+class TsServer(_Server):
     """Sends moving pictures to whoever connects, as a camera on the network does."""
 
     def __init__(self, size_px: tuple[int, int] = (96, 64)) -> None:
@@ -53,15 +70,6 @@ class TsServer:
         self.port = self._listener.getsockname()[1]
         self.address = f"tcp://127.0.0.1:{self.port}"
         self._thread = Thread(target=self._serve, name="ts server")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        self._listener.close()
 
     def hang_up(self) -> None:
         """Close the present connection."""
@@ -105,7 +113,7 @@ def _picture(number: int, size_px: tuple[int, int]) -> VideoFrame:
     return picture
 
 
-class Viewer:
+class Viewer(_Server):
     """Accepts one connection after the other and takes what comes, unless told not to read."""
 
     def __init__(self, *, reads: bool = True) -> None:
@@ -116,15 +124,6 @@ class Viewer:
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         self.address = f"tcp://127.0.0.1:{self._listener.getsockname()[1]}"
         self._thread = Thread(target=self._run, name="viewer")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        self._listener.close()
 
     def _run(self) -> None:
         while not self._stop.is_set():

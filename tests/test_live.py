@@ -165,7 +165,9 @@ def test_the_source_is_never_written_to(tmp_path: Path, option: str) -> None:
     assert clip.read_bytes() == before
 
 
-def test_runs_that_cannot_last() -> None:
+def test_runs_that_cannot_be() -> None:
+    with pytest.raises(sfumato.SettingsError, match="did you mean smooth"):
+        sfumato.live(SOURCE, smoth=0.5)  # type: ignore[call-arg]
     for duration_s in (-1.0, 0.0, float("nan")):
         with pytest.raises(sfumato.SettingsError, match="--duration"):
             sfumato.live(SOURCE, duration_s=duration_s)

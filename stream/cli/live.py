@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from sfumato.stream.cli.options import live_options
+from sfumato.stream.cli.options import live_options, report_option
 from sfumato.stream.cli.stop import Stop, pass_stop
 
 if TYPE_CHECKING:
@@ -93,13 +93,7 @@ def _size(_c: click.Context, _p: click.Parameter, value: str | None) -> tuple[in
     help="Stop after this long.",
 )
 @live_options
-@click.option(
-    "--report",
-    "report_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.json",
-    help="Write what was done as JSON.",
-)
+@report_option
 @click.option("-q", "--quiet", is_flag=True, help="No figures and no summary.")
 @pass_stop
 def live(stop: Stop, /, source: str, report_path: Path | None, quiet: bool, **options: Any) -> None:

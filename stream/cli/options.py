@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -89,6 +90,15 @@ _FILE = [
     click.option("--overwrite", is_flag=True, help="Replace the output if it exists."),
     click.option("--strict", is_flag=True, help="Fail on the first damaged packet."),
 ]  # fmt: skip
+
+
+report_option = click.option(
+    "--report",
+    "report_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.json",
+    help="Write what was done as JSON.",
+)
 
 
 def paint_options(function: F) -> F:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.stream.cli.options import file_options, paint_options
+from sfumato.stream.cli.options import file_options, paint_options, report_option
 from sfumato.stream.cli.progress import progress_bar
 from sfumato.stream.cli.stop import Stop, pass_stop
 
@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 )
 @paint_options
 @file_options
-@click.option(
-    "--report",
-    "report_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.json",
-    help="Write what was done as JSON.",
-)
+@report_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
 @pass_stop
 def run(

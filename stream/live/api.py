@@ -7,34 +7,19 @@ from contextlib import closing
 from functools import cache
 from os import PathLike, fspath
 from threading import Event
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.stream.api import LookOptions
 from sfumato.stream.convert import ToRgb
 from sfumato.stream.errors import Stopped
 from sfumato.stream.live.inputs import Input, find_input
 from sfumato.stream.live.run import LiveRun
 from sfumato.stream.live.settings import MAX_AGE_MS, LiveSettings, check_duration
 from sfumato.stream.live.stats import LiveStats
-from sfumato.stream.settings import PaintSettings, Precision, Switch
-
-
-class LiveOptions(TypedDict, total=False):
-    """Keyword options of :func:`live`; see :class:`PaintSettings` for each."""
-
-    style: str
-    strength: float
-    precision: Precision
-    tile_px: tuple[int, int] | None
-    overlap_px: int | None
-    workers: int | None
-    provider: str
-    smooth: float | None
-    hold: Switch
-    reuse: Switch
-    memory_limit_bytes: int | None
+from sfumato.stream.settings import PaintSettings, check_names
 
 
 class Live:
@@ -98,7 +83,7 @@ def live(
     scale: float | None = None,
     duration_s: float | None = None,
     stop: Event | None = None,
-    **options: Unpack[LiveOptions],
+    **options: Unpack[LookOptions],
 ) -> Live:
     """Paint a camera, an address or a file now: ``for rgb in sfumato.live(0): show(rgb)``.
 
@@ -119,6 +104,7 @@ def live(
     Raises:
         SettingsError, FileNotFoundError, SourceError: At once, or from the loop.
     """
+    check_names(options, LookOptions.__annotations__)
     found = find_input(
         str(source) if isinstance(source, int) else fspath(source),
         realtime=realtime,
