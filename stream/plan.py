@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfumato.stream.errors import SettingsError
-from sfumato.stream.tiles import TILE_PX, Tile, align_up, plan_tiles
+from sfumato.stream.tiles import (
+    TILE_PX,
+    Tile,
+    align_up,
+    even_multiple,
+    plan_tiles,
+    whole_axis,
+)
 
 MAX_TILE_PX = 1_200_000
 """Pixels of the largest tile chosen unasked: bounds what one worker's activations take."""
@@ -63,27 +70,27 @@ class Plan:
 
 
 def best_tile(
-    width_px: int, height_px: int, overlap_px: int, margin_px: int, limit_px: int = MAX_TILE_PX
+    whole_px: tuple[int, int], overlap_px: int, limit_px: int = MAX_TILE_PX
 ) -> tuple[int, int]:
-    """The 64-aligned tile shape of at most ``limit_px`` pixels that computes the fewest in all."""
-    widths = _cuts(width_px, overlap_px, margin_px)
-    heights = _cuts(height_px, overlap_px, margin_px)
+    """The tile shape of at most ``limit_px`` pixels that computes the fewest in all, for a frame
+    whose one tile (see :func:`whole_axis`) would be ``whole_px``."""
+    widths, heights = (_cuts(size, overlap_px) for size in whole_px)
     fitting = [(w, h) for w in widths for h in heights if w * h <= limit_px]
     if not fitting:
         return (min(widths), min(heights))
     return min(fitting, key=lambda wh: (wh[0] * widths[wh[0]] * wh[1] * heights[wh[1]], -wh[0]))
 
 
-def _cuts(length: int, overlap: int, margin: int) -> dict[int, int]:
+def _cuts(whole: int, overlap: int) -> dict[int, int]:
     """Tile length → how many of them an axis takes, for 1, 2, 3… pieces."""
-    whole = length + 2 * margin
     smallest = 2 * overlap + TILE_PX
-    sizes = {align_up(whole, TILE_PX): 1}
+    sizes = {whole: 1}
     for pieces in range(2, 65):
         size = align_up(-(-(whole - overlap) // pieces) + overlap, TILE_PX)
         if size < smallest:
             break
-        sizes.setdefault(size, -(-(whole - overlap) // (size - overlap)))
+        if size < whole:
+            sizes.setdefault(size, -(-(whole - overlap) // (size - overlap)))
     return sizes
 
 
@@ -99,23 +106,21 @@ def make_plan(
     workers: int | None = None,
     most_px: int = MAX_TILE_PX,
 ) -> Plan:
-    """The plan for frames of this size; what the caller gives is kept as it is, save for very
-    large tiles, which end with the frame. A tile chosen here has at most ``most_px`` pixels.
+    """The plan for frames of this size; what the caller gives is kept as it is, save for tiles
+    larger than the frame, which end with it. A tile chosen here has at most ``most_px`` pixels.
 
     One worker per core with one thread each measures faster than one worker with many threads
     wherever there are two frames to work on. Raises :class:`SettingsError` for values that
     cannot work.
     """
-    even = multiple if multiple % 2 == 0 else 2 * multiple
-    margin = align_up(radius_px, even)
-    overlap = align_up(2 * margin if overlap_px is None else overlap_px, even)
-    tile = tile_px or best_tile(width_px, height_px, overlap, margin, most_px)
-    for name, size in zip(("width", "height"), tile, strict=True):
-        if size <= 0 or size % TILE_PX or size % multiple:
-            raise SettingsError(f"--tile {tile[0]}x{tile[1]}: the {name} must be a multiple of 64")
-    if tile[0] * tile[1] > MAX_TILE_PX:  # what lies beyond the frame is work for nothing
-        whole = [align_up(size + 2 * margin, TILE_PX) for size in (width_px, height_px)]
-        tile = (min(tile[0], whole[0]), min(tile[1], whole[1]))
+    even = even_multiple(multiple)
+    whole = (
+        whole_axis(width_px, radius_px, multiple),
+        whole_axis(height_px, radius_px, multiple),
+    )
+    halo = 2 * align_up(radius_px, even)
+    overlap = align_up(halo if overlap_px is None else overlap_px, even)
+    tile = best_tile(whole, overlap, most_px) if tile_px is None else _asked(tile_px, whole, even)
     tiles = plan_tiles(
         width_px, height_px, tile, radius_px=radius_px, overlap_px=overlap, multiple=multiple
     )
@@ -128,6 +133,16 @@ def make_plan(
         queue_frames=2,
         frames_in_flight=-(-workers // len(tiles)) + 1,
         tiles=tuple(tiles),
-        exact=overlap >= 2 * radius_px,
+        exact=overlap >= halo,
         encoder_threads=cores,
     )
+
+
+def _asked(tile_px: tuple[int, int], whole_px: tuple[int, int], multiple: int) -> tuple[int, int]:
+    """The caller's tile, ending with the frame."""
+    for name, size, whole in zip(("width", "height"), tile_px, whole_px, strict=True):
+        if size <= 0 or (size < whole and (size % TILE_PX or size % multiple)):
+            raise SettingsError(
+                f"--tile {tile_px[0]}x{tile_px[1]}: the {name} must be a multiple of 64"
+            )
+    return (min(tile_px[0], whole_px[0]), min(tile_px[1], whole_px[1]))

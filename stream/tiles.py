@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sfumato.stream.errors import SettingsError
 
 TILE_PX = 64
-"""Tile widths and heights are multiples of this."""
+"""Tile widths and heights are multiples of this, save where one tile covers the axis: it ends with
+the frame and its halo, or small frames would be dearer per pixel than large ones."""
 UNIT = 256
 """Feather weights are integers that sum to this at every pixel of an axis."""
 
@@ -48,14 +49,25 @@ def align_up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple
 
 
+def whole_axis(length: int, radius: int, multiple: int) -> int:
+    """The tile that covers ``length`` pixels and their halo, a multiple of ``multiple``."""
+    even = even_multiple(multiple)
+    return align_up(length + 2 * align_up(radius, even), even)
+
+
+def even_multiple(multiple: int) -> int:
+    """The least even multiple of ``multiple``: chroma comes in pairs."""
+    return multiple if multiple % 2 == 0 else 2 * multiple
+
+
 def plan_axis(length: int, tile: int, radius: int, overlap: int, multiple: int) -> list[Span]:
     """Cover ``length`` pixels with tiles of ``tile`` pixels that share ``overlap`` with the next.
 
-    ``radius`` is the receptive field's; ``overlap >= 2 * radius`` makes the result exact. Origins
-    are multiples of ``multiple`` (made even: chroma comes in pairs). Raises
-    :class:`SettingsError` for a tile that would be all halo.
+    ``radius`` is the receptive field's; ``overlap`` of twice that, made even, makes the result exact. Origins
+    are even multiples of ``multiple``. Raises :class:`SettingsError` for a tile that would be all
+    halo.
     """
-    multiple = multiple if multiple % 2 == 0 else 2 * multiple
+    multiple = even_multiple(multiple)
     margin = align_up(radius, multiple)  # at the frame's own edges, whatever the overlap
     overlap = align_up(overlap, multiple)
     step = (tile - overlap) // multiple * multiple
@@ -68,7 +80,7 @@ def plan_axis(length: int, tile: int, radius: int, overlap: int, multiple: int) 
     while origins[-1] + tile - margin < length and origins[-1] + step < length:
         origins.append(origins[-1] + step)
     half = align_up(overlap // 2, multiple)
-    if overlap >= 2 * radius:  # each gives its own part, split in the middle of the overlap
+    if overlap >= 2 * margin:  # each gives its own part, split in the middle of the overlap
         cuts = [0, *(origin + half for origin in origins[1:]), length]
         return [
             Span(origin, start, stop)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.stream.errors import SettingsError
-from sfumato.stream.plan import best_tile, make_plan
-from sfumato.stream.tiles import TILE_PX, UNIT, align_up, plan_axis
+from sfumato.stream.plan import make_plan
+from sfumato.stream.tiles import TILE_PX, UNIT, plan_axis, whole_axis
 
 lengths = st.integers(1, 5000)
 radii = st.integers(0, 12).map(lambda n: 4 * n)
@@ -25,10 +25,10 @@ def test_any_overlap_finds_a_plan(width: int, height: int, overlap: int) -> None
     assert plan.tiles[-1].x.stop == width and plan.tiles[-1].y.stop == height
 
 
-def test_tiles_far_larger_than_the_frame_end_with_it() -> None:
+def test_tiles_larger_than_the_frame_end_with_it() -> None:
     asked = {"radius_px": 24, "multiple": 4, "cores": 1}
-    assert make_plan(100, 50, **asked, tile_px=(64000, 6400)).tile_px == (192, 128)
-    assert make_plan(100, 50, **asked, tile_px=(512, 512)).tile_px == (512, 512)
+    assert make_plan(100, 50, **asked, tile_px=(64000, 6400)).tile_px == (148, 100)
+    assert make_plan(100, 50, **asked, tile_px=(128, 100)).tile_px == (128, 100)
 
 
 @given(lengths, radii, tiles)
@@ -70,13 +70,21 @@ def test_one_tile_suffices_for_a_small_frame_even_if_it_is_mostly_halo() -> None
 
 @given(st.integers(1, 8000), st.integers(1, 5000), radii)
 def test_chosen_tiles_are_aligned_and_bounded(width: int, height: int, radius: int) -> None:
-    tile = best_tile(width, height, 2 * radius, radius)
-    assert tile[0] % TILE_PX == 0 and tile[1] % TILE_PX == 0
     plan = make_plan(width, height, radius_px=radius, multiple=4, cores=2)
+    whole = (whole_axis(width, radius, 4), whole_axis(height, radius, 4))
+    for size, all_of_it in zip(plan.tile_px, whole, strict=True):
+        assert size == all_of_it or (size < all_of_it and size % TILE_PX == 0)
     area = plan.tile_px[0] * plan.tile_px[1] * len(plan.tiles)
-    padded = align_up(width + 2 * radius, TILE_PX) * align_up(height + 2 * radius, TILE_PX)
     assert plan.exact
-    assert area < 2.2 * padded
+    assert area < 1.6 * max(whole[0], TILE_PX) * max(whole[1], TILE_PX)
+
+
+def test_small_frames_cost_little_more_per_pixel_than_large_ones() -> None:
+    def computed(width: int, height: int) -> float:
+        plan = make_plan(width, height, radius_px=20, multiple=4, cores=2)
+        return len(plan.tiles) * plan.tile_px[0] * plan.tile_px[1] / (width * height)
+
+    assert computed(640, 360) < 1.1 * computed(1280, 720) < 1.1 * 1.1
 
 
 @pytest.mark.parametrize("tile", [(100, 64), (64, 0), (0, 64)])

@@ -18,7 +18,7 @@ from sfumato.stream.plan import best_tile
 from sfumato.stream.prepare import style_errors
 from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings
-from sfumato.stream.tiles import align_up
+from sfumato.stream.tiles import align_up, even_multiple, whole_axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,8 @@ def fresh_tile_px(key: EngineKey) -> tuple[int, int]:
     """A tile that gives every core an equal part of one frame: only one is painted at a time."""
     with style_errors():
         spec = read_spec(find_style(key.settings.style).paths[0])
-    even = spec.multiple if spec.multiple % 2 == 0 else 2 * spec.multiple
-    margin = align_up(spec.radius_px, even)
-    width, height = (
-        max(1, round(size * key.settings.scale)) for size in (key.width_px, key.height_px)
-    )
-    whole = best_tile(width, height, 2 * margin, margin)
-    share_px = whole[0] * whole[1] / (key.settings.workers or key.cores)
-    return best_tile(width, height, 2 * margin, margin, int(1.3 * share_px))
+    size = (max(1, round(px * key.settings.scale)) for px in (key.width_px, key.height_px))
+    width, height = (whole_axis(px, spec.radius_px, spec.multiple) for px in size)
+    overlap = 2 * align_up(spec.radius_px, even_multiple(spec.multiple))
+    share_px = width * height / (key.settings.workers or key.cores)
+    return best_tile((width, height), overlap, int(1.3 * share_px))
