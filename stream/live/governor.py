@@ -29,6 +29,10 @@ ROOM = 0.8
 CALM_S = 3.0
 """How long all must be well before a better level is tried."""
 
+PATIENT_S = 10.0
+"""After this a level is tried too that is predicted to do without room for surprises: the smaller
+pictures are, the more of what they take is not the network's, and the larger ones seem too dear."""
+
 PENALTY_S, LONGEST_PENALTY_S = 6.0, 60.0
 """How long a level that had to be given up is not tried again; doubled each time it happens."""
 
@@ -51,11 +55,13 @@ class Sample:
     """What painting took, from the moment the painter turned to it."""
     scaled_s: float
     """The part of ``busy_s`` that grows with :attr:`Level.work`."""
+    cores: int = 1
+    """Cores that painted it."""
 
 
 @dataclass(slots=True)
 class _Record:
-    """What is remembered of a level."""
+    """What is remembered of a level with so many cores."""
 
     wrong: float = 1.0
     """What it took, over what was predicted."""
@@ -63,13 +69,17 @@ class _Record:
     barred_until_s: float = 0.0
     failed_busy_s: float = 0.0
     """What painting took when it was given up."""
+    served: bool = False
+    """All was well with it when it was last used."""
 
 
 class Governor:
     """Chooses among levels, best first, by what painting takes.
 
     Down as soon as pictures are late or too few and painting is the reason; up when all has been
-    well for a while and the better level is predicted, from measured times, to leave room.
+    well for a while and the better level is predicted, from measured times, to leave room. What is
+    learnt holds for the number of cores it was learnt with: where that changes, the level that
+    served with as many before is tried first.
     """
 
     def __init__(self, levels: Sequence[Level], *, max_age_s: float, least_fps: float) -> None:
@@ -77,6 +87,9 @@ class Governor:
         self._window: deque[Sample] = deque()
         self._arrivals: deque[float] = deque(maxlen=64)
         self._index = 0
+        self._cores = 0
+        self._home: int | None = None
+        """The level that served when there were last as many cores, until it has been tried."""
         self._well_since_s = 0.0
         self._settled_s: float | None = None
         """When the present level's pictures began to count."""
@@ -93,7 +106,8 @@ class Governor:
         """Another style or scale was asked for: what was learnt of the old ones is forgotten."""
         self._levels = list(levels)
         self._index = min(self._index, len(self._levels) - 1)
-        self._records = [_Record() for _ in levels]
+        self._known = {self._cores: [_Record() for _ in levels]}
+        self._home = None
         self._restart()
 
     def arrived(self, at_s: float) -> None:
@@ -111,6 +125,8 @@ class Governor:
     def painted(self, sample: Sample) -> str | None:
         """Take note of a picture painted at :attr:`level`; why the level changed, if it did."""
         now_s = sample.done_s
+        if sample.cores != self._cores:
+            self._recount(sample.cores)
         if self._settled_s is None:
             self._settled_s = self._well_since_s = now_s + SETTLE_S
         if now_s < self._settled_s:
@@ -124,7 +140,21 @@ class Governor:
         if len(self._window) < FEWEST or now_s - self._well_since_s < CALM_S:
             return None
         self._learn(now_s - self._settled_s)
+        self._records[self._index].served = True
         return self._raise(now_s)
+
+    def _recount(self, cores: int) -> None:
+        """Go by what is known of so many cores."""
+        self._cores = cores
+        self._known.setdefault(cores, [_Record() for _ in self._levels])
+        served = (index for index, record in enumerate(self._records) if record.served)
+        self._home = next(served, None)
+        self._restart()
+
+    @property
+    def _records(self) -> list[_Record]:
+        """Of each level, with the present cores."""
+        return self._known[self._cores]
 
     def _trouble(self) -> tuple[str, bool] | None:
         """What is wrong and can be helped by painting less, and whether pictures are late; None
@@ -163,7 +193,8 @@ class Governor:
         index = self._lower_index(late)
         if index is None:
             return None
-        record = self._records[self._index]
+        record, self._home = self._records[self._index], None
+        record.served = False
         record.barred_until_s = now_s + record.penalty_s
         record.penalty_s = min(2 * record.penalty_s, LONGEST_PENALTY_S)
         record.failed_busy_s = self._typical(lambda s: s.busy_s)
@@ -180,8 +211,12 @@ class Governor:
         return next(iter(fitting or full[-1:] or sparse[:1]), None)
 
     def _raise(self, now_s: float) -> str | None:
-        better = self._index - 1
-        if better < 0 or not self._fits(better):
+        better, home = self._index - 1, self._home
+        if home is not None and home < self._index and now_s >= self._records[home].barred_until_s:
+            self._home = None
+            return self._go(home, f"it served with {self._cores} cores before")
+        room = ROOM if now_s - self._well_since_s < PATIENT_S else 1.0
+        if better < 0 or not self._fits(better, room):
             return None
         record, predicted_s = self._records[better], self._predicted_s(better)
         if now_s < record.barred_until_s and predicted_s > record.failed_busy_s / 2:
@@ -198,15 +233,16 @@ class Governor:
         if lasted_s > LASTED_S:
             record.penalty_s = PENALTY_S
 
-    def _fits(self, index: int) -> bool:
-        """The level is predicted to leave room in the time between frames and in the age."""
+    def _fits(self, index: int, room: float = ROOM) -> bool:
+        """The level is predicted to take no more than this part of the time between frames and of
+        the age."""
         interval_s = 1 / self._wanted_fps(self._levels[index])
         busy_s = self._predicted_s(index)
         waits_s = self._typical(lambda s: s.age_s - s.busy_s)
         before_s = min(waits_s, interval_s)  # what waits shortens with the work, down to this
         if self._levels[index].every > 1:  # the painter waits for the frame, not the frame for it
             before_s = 0.0
-        return busy_s <= ROOM * interval_s and busy_s + before_s <= ROOM * self._max_age_s
+        return busy_s <= room * interval_s and busy_s + before_s <= room * self._max_age_s
 
     def _predicted_s(self, index: int) -> float:
         """What painting a frame at a level would take, corrected by what is known of it."""

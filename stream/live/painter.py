@@ -228,7 +228,7 @@ class LivePainter:
         busy_s = done_s - started_s
         scaled_s = min(self._scaled_s(engine) - scaled_s, busy_s)
         if engine.key == key:
-            self._govern(level, Sample(done_s, done_s - captured_s, busy_s, scaled_s))
+            self._govern(level, Sample(done_s, done_s - captured_s, busy_s, scaled_s, key.cores))
 
     def _finished(self, source: Frame, painting: Frame, strength: float) -> Frame:
         """A copy of the painting, mixed with its source as strongly as asked for."""
