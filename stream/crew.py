@@ -14,7 +14,6 @@ class Crew:
 
     def __init__(self, session: StyleSession, tile_px: tuple[int, int], workers: int) -> None:
         """Takes over ``session``, made for tiles of ``tile_px``; so many ``workers`` run at once."""
-        self.spec = session.spec
         self.provider = session.provider
         self.tile_px = tile_px
         self._session = session

@@ -74,6 +74,7 @@ class Pipeline:
             self._stylizer = stack.enter_context(
                 Stylizer(
                     partial(open_session, prepared.choice.path, settings.provider),
+                    prepared.spec,
                     info.pixels,
                     self._pool,
                     self.plan,

@@ -93,8 +93,8 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
     """
     with style_errors():
         files = find_style(settings.style)
-        spec = read_spec(files.paths[0])
         choice = pick_precision(files, settings.precision, provider=settings.provider)
+        spec = read_spec(choice.path)
         cost = network_cost(choice.path, provider=settings.provider)
     strength = spec.smooth if settings.smooth is None else settings.smooth
     work = Work(

@@ -25,7 +25,7 @@ from sfumato.stream.report import StageTimes
 from sfumato.stream.temporal.hold import Seen
 from sfumato.stream.temporal.repaint import Portion, Repaint
 from sfumato.stream.temporal.reuse import Rect, kept
-from sfumato.stream.tiles import Tile
+from sfumato.stream.tiles import TILE_PX, UNIT, Span, Tile, align_up
 
 
 def tensor_format(spec: StyleSpec, *, output: bool) -> TensorFormat:
@@ -94,6 +94,7 @@ class Stylizer:
     def __init__(
         self,
         opener: Opener,
+        spec: StyleSpec,
         pixels: PixelFormat,
         pool: PlanePool,
         plan: Plan,
@@ -101,11 +102,13 @@ class Stylizer:
         *,
         reuse: bool = True,
     ) -> None:
-        """``pixels`` is the format of the frames to come; ``pool`` gives the painted planes.
+        """``opener`` opens the style of ``spec``; ``pixels`` is the format of the frames to come;
+        ``pool`` gives the painted planes.
 
         ``reuse`` False paints every frame as a whole.
         """
         self._open, self._pool, self._times, self._reuse = opener, pool, times, reuse
+        self._spec = spec
         self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
         self._base: Lease | None = None
         """Planes of the painting finished last."""
@@ -113,13 +116,14 @@ class Stylizer:
         """The network for patches, on its way."""
         self._patches: Crew | None = None
         self._retired: list[ThreadPoolExecutor] = []
-        self._crew: Crew
-        self._use(plan)
-        spec = self._crew.spec
+        self._plan = plan
+        opening = self._workers.submit(self._new_crew, plan.tile_px, plan)  # while kernels load
         grain = None if spec.grain_seed is None else grain_texture(spec.grain_seed)
         self._gather = Gather(pixels, tensor_format(spec, output=False), grain)
         self._scatter = Scatter(pool.pixels, tensor_format(spec, output=True))
         self._warm_up(pixels)
+        self._crew = opening.result()
+        self._begin(plan, afresh=True)
 
     @property
     def provider(self) -> str:
@@ -149,17 +153,18 @@ class Stylizer:
             self._retired.append(self._workers)
             self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
         self._drop_patches()
-        self._use(plan)
+        before = self._plan
+        if not before.runs_like(plan):
+            self._crew.close()
+            self._crew = self._new_crew(plan.tile_px, plan)
+        self._begin(plan, afresh=not (before.exact and plan.exact))
 
-    def _use(self, plan: Plan) -> None:
-        before = getattr(self, "_plan", None)
-        self._plan = plan
-        if before is None or not before.runs_like(plan):
-            if before is not None:
-                self._crew.close()
-            self._crew = Crew(self._open(plan.tile_px, plan), plan.tile_px, plan.workers)
-        self._repaint = Repaint(plan, self._pool.size_px, self._crew.spec, on=self._reuse)
-        self._afresh = before is None or not (before.exact and plan.exact)
+    def _new_crew(self, tile_px: tuple[int, int], plan: Plan) -> Crew:
+        return Crew(self._open(tile_px, plan), tile_px, plan.workers)
+
+    def _begin(self, plan: Plan, *, afresh: bool) -> None:
+        self._plan, self._afresh = plan, afresh
+        self._repaint = Repaint(plan, self._pool.size_px, self._spec, on=self._reuse)
 
     def _drop_patches(self) -> None:
         if self._next is not None and not self._next.cancel():
@@ -170,12 +175,16 @@ class Stylizer:
 
     def _warm_up(self, pixels: PixelFormat) -> None:
         """Compile the kernels, or load them, before a frame waits for them and the clock runs."""
-        lease, tile = self._pool.lease(), self._plan.tiles[0]
+        lease, sums, spec = self._pool.lease(), self._sums(), self._spec
+        side = align_up(TILE_PX, spec.multiple)
+        x, y = (_first_span(min(side, size)) for size in self._pool.size_px)
         blank = PlanePool(*self._pool.size_px, pixels).acquire()
-        sums = self._sums()
-        with self._crew.runner() as runner:
-            self._gather(blank, tile.x.origin, tile.y.origin, runner.input)
-            self._give(lease, sums, tile, runner.output)
+        feed, answer = (
+            np.zeros(spec.tensor_shape(side, side, channels), spec.dtype)
+            for channels in (spec.input_channels, spec.output_channels)
+        )
+        self._gather(blank, 0, 0, feed)
+        self._give(lease, sums, Tile(x, y), answer)
         if sums is not None:
             self._scatter.finish(sums.planes, lease.planes)
             self._pool.release_sums(sums)
@@ -218,10 +227,8 @@ class Stylizer:
                 return
             self._swap(self._next.result())
         elif (patches := self._repaint.better_patches(seen, portion)) is not None:
-            self._wanted, plan = patches, self._plan
-            self._next = self._workers.submit(
-                lambda: Crew(self._open(patches.shape_px, plan), patches.shape_px, plan.workers)
-            )
+            self._wanted = patches
+            self._next = self._workers.submit(self._new_crew, patches.shape_px, self._plan)
 
     def _swap(self, crew: Crew) -> None:
         if self._patches is not None:
@@ -277,6 +284,10 @@ class Stylizer:
                 copy_rect(self._base.planes, lease.planes, rect, self._pool.pixels)
             self._base.release()
         self._base = lease.share()
+
+
+def _first_span(size: int) -> Span:
+    return Span(0, 0, size, np.full(size, UNIT, np.uint16))
 
 
 def copy_rect(
