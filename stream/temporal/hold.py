@@ -30,9 +30,10 @@ LEAST_VARIANCE = 0.5
 """Of chroma beside noisy luma, in squared codes of 8 bit: codecs round it in large steps."""
 
 _PEAK = 6.5  # standard deviations of single samples: one false alarm in minutes of 720p
-_ALONE = (
-    1.25  # times what noise can make: a block that differs so much moves, whatever is around it
-)
+_ALONE, _ALONE_CHROMA = 1.25, 2.2
+"""A block that differs by so many times what noise can make moves, whatever is around it. Codecs
+leave the noise of chroma in few blocks."""
+
 _CROWD = (
     3  # of a block and its neighbours: codecs throw single ones, an edge crosses at least three
 )
@@ -170,18 +171,17 @@ class _Past:
 
     def _moving(self, variances: list[float]) -> Mask:
         """Blocks that differ by far more than noise, or by more together with their neighbours."""
-        excess = np.zeros_like(self.none_change)
+        over, alone = self.none, self.none
         for maps, light, variance in zip(self._maps, self._light, variances, strict=True):
             square, mean, peak = maps
             both = 2 * max(variance, LEAST_VARIANCE)  # what is shown is noisy too
-            np.maximum(
-                excess, square / np.multiply(both, light.energy_tail, dtype=np.float32), out=excess
-            )
+            excess = square / np.multiply(both, light.energy_tail, dtype=np.float32)
             np.maximum(excess, peak / np.float32(_PEAK * both**0.5), out=excess)
             np.maximum(excess, light.steps(mean, both), out=excess)
-        over = excess > 1
+            over = over | (excess > 1)
+            alone = alone | (excess > (_ALONE if light is self._light[0] else _ALONE_CHROMA))
         crowd = around(over.astype(np.float32)) >= _CROWD
-        return spread((excess > _ALONE) | (over & crowd))
+        return spread(alone | (over & crowd))
 
     def _show(self, frame: Frame, moving: Mask, changed: Mask, noisy: bool) -> None:
         """``shown`` becomes the picture to show, with a user more for the caller."""

@@ -19,7 +19,7 @@ FOLLOWED_FRAMES = 8
 _SETTLED_FRAMES = 12  # over which the mean that a block had when it was held is found out
 _MEAN_FRAMES = 6.0  # of the running mean after that
 _TAIL = 5.6  # standard deviations: one false alarm in some ten seconds of 720p
-_LEAST_DRIFT = 0.25  # codes of 8 bit
+_LEAST_DRIFT = 1 / 3  # of the least jump: codecs let chroma that is still wander by half a code
 _DRIFT_SHARE = (
     0.1  # of the noise's standard deviation: 6 of the running mean's over the blocks around
 )
@@ -87,7 +87,7 @@ class Light:
             return
         own = (self._mean - self._held) * known
         around = _average(own, known)
-        far = np.abs(around) > max(_LEAST_DRIFT, _DRIFT_SHARE * variance**0.5)
+        far = np.abs(around) > max(_LEAST_DRIFT * self._step, _DRIFT_SHARE * variance**0.5)
         self.follows = far & known
         if self.follows.any():
             # The neighbours' drift alone would leave a block that lags behind them there for ever.
