@@ -1,4 +1,4 @@
-"""Which kinds of job have had their kernels compiled on this machine."""
+"""Which kinds of job have had their kernels compiled on this machine, and compiling them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import os
 from pathlib import Path
 
 import numba
+import numpy as np
 
 import sfumato.kernels
 from sfumato.kernels._jit import compiled
+from sfumato.kernels.formats import PixelFormat
+from sfumato.kernels.hold import blocks_shape, settle, survey
+from sfumato.kernels.mix import mix
+from sfumato.kernels.smooth import blend
 from sfumato.models.cache import Measurements, measurement_key
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.settings import PaintSettings
@@ -48,3 +53,20 @@ class Kernels:
         """A job of this kind has called them all."""
         if not self.ready:
             self._memory.put(self._key, {"compiled": True})
+
+
+def load_rest(pixels: PixelFormat) -> None:
+    """Load the kernels that only some frames call, or compile them: holding, smoothing, mixing."""
+    size_px = (16, 16)
+    planes = tuple(
+        np.zeros(shape, np.uint8 if pixels.bits == 8 else np.uint16)
+        for shape in pixels.plane_shapes(*size_px)
+    )
+    blocks = blocks_shape(*size_px)
+    maps, none = np.zeros((3, *blocks), np.float32), np.zeros(blocks, np.bool_)
+    for plane in planes:
+        survey(plane, plane.copy(), pixels.bits, maps)
+        settle(plane, plane.copy(), none.view(np.uint8), maps[0], maps[1], plane.copy())
+        state = np.zeros(plane.shape, np.uint16)
+        blend(plane, pixels.bits, maps[0], state, none, plane.copy())
+    mix(planes, planes, 0.5, planes)

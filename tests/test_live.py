@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -39,6 +40,41 @@ def test_pictures_one_after_the_other() -> None:
             break
     assert all(rgb.shape == (64, 96, 3) and rgb.dtype == np.uint8 for rgb in pictures)
     assert any((pictures[0] != rgb).any() for rgb in pictures)
+
+
+FIRST_RUN = """
+import numba.core.event, sfumato
+
+shown, late = [], []
+
+class Compiling(numba.core.event.Listener):
+    def on_start(self, event): ...
+    def on_end(self, event):
+        function = event.data["dispatcher"].py_func
+        if shown and "kernels" in function.__module__:
+            late.append(function.__qualname__)
+
+numba.core.event.register("numba:compile", Compiling())
+sfumato.live(
+    "lavfi:testsrc2=size=96x64:rate=30,noise=alls=8:allf=t",
+    duration_s=4, max_age_ms=5000, on_frame=lambda rgb: shown.append(1),
+)
+print(len(shown), *late)
+"""
+
+
+@pytest.mark.slow
+def test_a_first_run_compiles_nothing_once_pictures_flow(tmp_path: Path) -> None:
+    caches = {"NUMBA_CACHE_DIR": str(tmp_path / "numba"), "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_RUN],
+        env={**os.environ, **caches},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    shown, *late = done.stdout.split()
+    assert int(shown) > 20 and late == []
 
 
 def test_a_callback_until_stopped() -> None:

@@ -259,3 +259,12 @@ def test_paced_clock_is_put_back_when_reading_is_too_slow() -> None:
     assert clock.due_s(10.5, 50.1) == 50.5
     assert clock.due_s(11.0, 52.0) == 52.0 and clock.moved == 1
     assert clock.due_s(11.5, 52.0) == 52.5
+
+
+def test_a_recording_waits_for_who_is_not_ready() -> None:
+    clock = PacedClock()
+    assert clock.due_s(0.0, 100.0) == 100.0
+    clock.pause(8.0)
+    assert clock.due_s(0.04, 108.0) == pytest.approx(108.04) and clock.moved == 0
+    clock.pause(0.01)  # no more than handing over takes
+    assert clock.due_s(0.08, 108.05) == pytest.approx(108.08)

@@ -55,3 +55,8 @@ class PacedClock:
             self._offset_s = now_s - time_s
             return now_s
         return due_s
+
+    def pause(self, seconds: float) -> None:
+        """The recording stood still for so long, since nobody was ready for its pictures."""
+        if self._offset_s is not None and seconds > LATE_S:
+            self._offset_s += seconds

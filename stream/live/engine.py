@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from queue import SimpleQueue
@@ -15,10 +16,11 @@ from sfumato.stream.buffers import PlanePool
 from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.pipeline import Pipeline
 from sfumato.stream.plan import best_tile
-from sfumato.stream.prepare import style_errors
+from sfumato.stream.prepare import Output, prepare, style_errors
 from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.tiles import align_up, even_multiple, whole_axis
+from sfumato.stream.warm import load_rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,21 @@ class Engine:
     All calls come from one thread.
     """
 
-    def __init__(self, key: EngineKey, times: StageTimes) -> None:
-        """Loads the style and compiles what it needs. Raises what :class:`Pipeline` raises."""
+    def __init__(
+        self, key: EngineKey, times: StageTimes, note: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Loads the style and compiles what it needs; ``note`` is told where that takes seconds.
+        Raises what :class:`Pipeline` raises."""
         self.key = key
         self.report = Report(source="", sink="")
         self._frames: SimpleQueue[Frame | None] = SimpleQueue()
         info = VideoInfo(key.width_px, key.height_px, key.pixels)
         settings = replace(key.settings, tile_px=key.settings.tile_px or fresh_tile_px(key))
+        prepared = prepare(info, Output(key.pixels), settings)
+        if prepared.kernels is not None and not prepared.kernels.ready:
+            note(f"compiling kernels for {settings.style}, once per machine…")
         self._pipeline = Pipeline(
-            info, key.pixels, settings, self.report, times, frames_in_flight=1
+            info, key.pixels, settings, self.report, times, frames_in_flight=1, prepared=prepared
         )
         self._painted = self._pipeline.paint(iter(self._frames.get, None))
         self.workers = self._pipeline.plan.workers
@@ -70,6 +78,7 @@ class Engine:
         noise = PlanePool(key.width_px, key.height_px, key.pixels).acquire()
         for plane in noise:
             plane[...] = rng.integers(0, 1 << key.pixels.bits, plane.shape)
+        load_rest(key.pixels)
         for pts in range(2):
             self(Frame(noise, key.pixels, pts, Fraction(1)))
 

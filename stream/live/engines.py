@@ -26,10 +26,10 @@ class Engines:
     Used from one thread; who opens it closes it.
     """
 
-    def __init__(self, times: StageTimes) -> None:
+    def __init__(self, times: StageTimes, note: Callable[[str], None] = lambda _: None) -> None:
         self.present: Engine | None = None
         """What paints now."""
-        self._times = times
+        self._times, self._note = times, note
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="prepare")
         self._engines: OrderedDict[EngineKey, Future[Engine]] = OrderedDict()
 
@@ -43,7 +43,7 @@ class Engines:
         if present is not None and present.key == key:
             return present
         if key not in self._engines:
-            self._engines[key] = self._builder.submit(Engine, key, self._times)
+            self._engines[key] = self._builder.submit(Engine, key, self._times, self._note)
         made = self._engines[key]
         if not made.done() and present is not None and present.key.fits(frame):
             return present

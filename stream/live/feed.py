@@ -105,8 +105,11 @@ class Feed:
             if self._stop.is_set():
                 return
             self._delivered += 1
+            given_s = time.monotonic()
             yield self._frame(picture), captured_s
             begun_s = time.monotonic()
+            if self._paced is not None:
+                self._paced.pause(begun_s - given_s)
 
     def close(self) -> None:
         """Let go of the source; only once :meth:`frames` has ended."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Self
 
 from sfumato.kernels.mix import mix
@@ -57,8 +58,11 @@ class LivePainter:
     one goes on.
     """
 
-    def __init__(self, settings: LiveSettings | None = None) -> None:
-        """Raises :class:`StyleError` for a style that is not there."""
+    def __init__(
+        self, settings: LiveSettings | None = None, note: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """``note`` is told, on another thread, what takes long. Raises :class:`StyleError` for a
+        style that is not there."""
         self._settings = settings = settings or LiveSettings()
         with style_errors():
             levels = levels_for(settings.paint.style, settings.scale)
@@ -66,9 +70,12 @@ class LivePainter:
             levels, max_age_s=settings.max_age_ms / 1e3, least_fps=settings.least_fps
         )
         self._times = StageTimes()
-        self._engines = Engines(self._times)
+        self._engines = Engines(self._times, note)
+        self._ready = Event()
+        """The first frame was painted, or made ready for, or never will be."""
         self._fade, self._beat = Fade(), Beat()
-        self._in: Newest[tuple[Frame, float]] = Newest()
+        self._in: Newest[tuple[Frame, float | None]] = Newest()
+        """Frames and when they were taken; None for one that is only to be made ready for."""
         self._out: Newest[Painted] = Newest()
         self.ages = AgeMeter()
         """Ages of the pictures when they were taken."""
@@ -105,6 +112,12 @@ class LivePainter:
             self._drops.add("painter busy")
         else:
             self._count(1)
+
+    def prepare(self, frame: Frame) -> None:
+        """Wait until frames like this one can be painted at once, or the painter is closed."""
+        self._in.put((frame, None))
+        self._count(1)
+        self._ready.wait()
 
     def take(self, timeout_s: float) -> Painted | None:
         """The next picture, in order; None where none comes in time or the painter is closed.
@@ -202,20 +215,24 @@ class LivePainter:
         try:
             while (offered := self._in.take()) is not None and not self._in.closed:
                 self._paint(*offered)
+                self._ready.set()
                 self._count(-1)
         except BaseException as exc:  # noqa: BLE001 - raised by take()
             self._error = exc
         finally:
+            self._ready.set()
             self._out.close()
             self._engines.close()
 
-    def _paint(self, frame: Frame, captured_s: float) -> None:
+    def _paint(self, frame: Frame, captured_s: float | None) -> None:
         with self._lock:
             level, paint = self._governor.level, self._settings.paint
         settings = replace(paint, style=level.style, scale=level.scale, strength=1.0)
         size_px = frame.width_px, frame.height_px
         key = EngineKey(*size_px, frame.pixels, settings, usable_cores())
         engine = self._engine_for(key, frame)
+        if captured_s is None:
+            return
         if engine is None:
             self._drops.add("preparing")
             return

@@ -9,6 +9,7 @@ from threading import Event
 from typing import Self
 
 from sfumato.stream.errors import Stopped
+from sfumato.stream.frame import Frame
 from sfumato.stream.live.inputs import Input
 from sfumato.stream.live.mark import held
 from sfumato.stream.live.painter import LivePainter, Painted
@@ -37,8 +38,9 @@ class LiveRun:
         check_duration(duration_s)
         self.stop = stop or Event()
         self._duration_s = duration_s
-        self.painter = LivePainter(settings)
-        self.reader = LiveReader(source, self.painter.offer, patience, note=note)
+        self.painter = LivePainter(settings, note)
+        self.reader = LiveReader(source, self._offer, patience, note=note)
+        self._waits = source.paced
         self._last: Painted | None = None
         self._shown_s = 0.0
 
@@ -74,6 +76,15 @@ class LiveRun:
         """Stop reading and painting, and join the threads."""
         self.reader.close()
         self.painter.close()
+
+    def _offer(self, frame: Frame, captured_s: float) -> None:
+        """To the painter; what has a pace of its own waits at its first picture until that one can
+        be painted."""
+        if self._waits:
+            self._waits = False
+            self.painter.prepare(frame)
+            captured_s = time.monotonic()
+        self.painter.offer(frame, captured_s)
 
     def _held(self) -> Painted | None:
         """The last picture again, if the source is silent and it is time."""
