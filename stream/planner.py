@@ -25,6 +25,8 @@ LOOKAHEADS: dict[int | None, float] = {None: 1.0, 10: 0.98, 3: 0.96, 1: 0.94, 0:
 """Frames of lookahead tried, and what a frame per second is worth with them: an encoder that sees
 less ahead writes larger files (x264 superfast without any: 19 % larger at the same quality)."""
 
+MANY_TILES = 2
+"""Tiles per worker from which a frame has many."""
 
 RESERVE = 0.6
 """Share of the largest error of a prediction by which plans stay below the limit: predictions tend
@@ -127,9 +129,16 @@ def _worker_counts(settings: PaintSettings, cores: int) -> list[int]:
 
 
 def _thinner(plan: Plan, work: Work, cores: int) -> Iterator[Plan]:
-    """The plan, and the same with shorter queues and a thinner encoder."""
-    threads = {cores: None, 1: None} if work.encoder else {cores: None}
-    queues = ((2, plan.frames_in_flight), (1, plan.frames_in_flight), (1, 1))
+    """The plan, and the same with shorter queues and a thinner encoder.
+
+    Frames of many tiles keep the workers busy while one thread encodes the last of them and the
+    next is decoded: more of either would take memory for nothing.
+    """
+    many = len(plan.tiles) >= MANY_TILES * plan.workers
+    threads = {1: None, cores: None} if many else {cores: None, 1: None}
+    if not work.encoder:
+        threads = {cores: None}
+    queues = [(2, plan.frames_in_flight), (1, plan.frames_in_flight), (1, 1)][many:]
     choices = product(_lookaheads(work), threads, (True, False), queues)
     for lookahead, count, patches, (queue, flight) in choices:
         yield replace(
