@@ -9,7 +9,9 @@ from sfumato.models.cores import usable_cores
 
 SIZES = ("360p", "540p", "720p", "1080p", "1440p", "2160p")
 TILES = ("256x256", "384x384", "640x384", "704x768", "1344x768")
-FRAMES, REPEATS = 24, 2
+REPEATS = 2
+FEWEST_FRAMES, MOST_FRAMES = 24, 120
+"""Frames of the largest and the smallest sizes: short jobs are mostly their beginning and end."""
 BASE = "720p"
 
 
@@ -53,7 +55,8 @@ def worker_figures() -> list[dict[str, Any]]:
 
 def _best(size: str, *options: str) -> dict[str, Any]:
     """The fastest of some runs: other programs only ever slow one down."""
-    clip = sample_at(size, FRAMES)
+    as_long = FEWEST_FRAMES * _megapixels(SIZES[-1]) / _megapixels(size)
+    clip = sample_at(size, min(MOST_FRAMES, int(as_long)))
     runs = [run_job(clip, *options) for _ in range(REPEATS)]
     return max(runs, key=lambda run: float(run["steady_fps"]))
 
