@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,7 +27,7 @@ Tensor = NDArray[np.uint8] | NDArray[np.float32]
 
 
 class StyleSession:
-    """One style, ready to run tiles of one size from any number of threads.
+    """One style, ready to run tiles of up to one size from any number of threads.
 
     ``workers`` threads run ``intra_op_threads`` wide each; their product should be the cores to
     use. Raises :class:`FileNotFoundError`, and :class:`ModelError` for a file that is no usable
@@ -49,7 +50,9 @@ class StyleSession:
         self.provider = short_name(long_name)
         """The provider in use: ``cpu``, ``cuda``, …"""
         self.input_shape, self.output_shape = _check(head, self.spec, width_px, height_px)
-        options = _options(head, self.spec, self.input_shape, intra_op_threads, workers)
+        self.any_size = head.fixed_size_px is None
+        """Tiles of other shapes may be run too; see :meth:`TileRunner.fit`."""
+        options = _options(self.spec, intra_op_threads, workers)
         with onnx_errors(path, f"ONNX Runtime cannot prepare it on {provider!r}"):
             session = ort.InferenceSession(path, options, providers=[long_name], enable_fallback=0)
         check_in_use(session, long_name)
@@ -91,17 +94,36 @@ class TileRunner:
         """The network's answer; overwritten by each run."""
         self._session = session
         self._rebind = rebind
+        self._whole = feed, fetch
         self._binding = session.io_binding()
-        self._input_name = session.get_inputs()[0].name
-        self._feed = ort.OrtValue.ortvalue_from_numpy(feed)  # on CPU: the array's own memory
-        self._fetch = ort.OrtValue.ortvalue_from_numpy(fetch)
-        self._binding.bind_ortvalue_input(self._input_name, self._feed)
-        self._binding.bind_ortvalue_output(session.get_outputs()[0].name, self._fetch)
+        self._names = session.get_inputs()[0].name, session.get_outputs()[0].name
+        self._bind()
+
+    def fit(self, input_shape: tuple[int, ...], output_shape: tuple[int, ...]) -> None:
+        """``input`` and ``output`` become tensors of these shapes, for the runs to come.
+
+        They lie where the first ones lay and have at most as many elements. Raises
+        :class:`ValueError` for more, and :meth:`run` for a shape that the network does not take.
+        """
+        if (self.input.shape, self.output.shape) == (input_shape, output_shape):
+            return
+        feed, fetch = self._whole
+        if prod(input_shape) > feed.size or prod(output_shape) > fetch.size:
+            raise ValueError(f"{input_shape = } should have at most {feed.size} elements")
+        self.input = feed.reshape(-1)[: prod(input_shape)].reshape(input_shape)
+        self.output = fetch.reshape(-1)[: prod(output_shape)].reshape(output_shape)
+        self._bind()
+
+    def _bind(self) -> None:
+        self._feed = ort.OrtValue.ortvalue_from_numpy(self.input)  # on CPU: the array's own memory
+        self._fetch = ort.OrtValue.ortvalue_from_numpy(self.output)
+        self._binding.bind_ortvalue_input(self._names[0], self._feed)
+        self._binding.bind_ortvalue_output(self._names[1], self._fetch)
 
     def run(self) -> None:
         """``output`` becomes the network's answer to ``input``. Releases the GIL."""
         if self._rebind:  # a device's copy of the input is made when it is bound
-            self._binding.bind_ortvalue_input(self._input_name, self._feed)
+            self._binding.bind_ortvalue_input(self._names[0], self._feed)
         self._session.run_with_iobinding(self._binding)
 
 
@@ -143,16 +165,12 @@ def _fits(shape: tuple[int | str | None, ...], wanted: tuple[int, ...]) -> bool:
     )
 
 
-def _options(
-    head: ModelHead, spec: StyleSpec, shape: tuple[int, ...], threads: int, workers: int
-) -> Any:
+def _options(spec: StyleSpec, threads: int, workers: int) -> Any:
     options = ort.SessionOptions()
     options.log_severity_level = QUIET
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    for name, size in zip(head.inputs[0].shape, shape, strict=True):
-        if isinstance(name, str):
-            options.add_free_dimension_override_by_name(name, size)
+    options.enable_mem_pattern = False  # a plan for each shape: more memory, and no faster
     entries = {"session.record_ep_graph_assignment_info": "1"}
     if workers > 1:  # idle threads of one worker would take the core that another needs
         entries["session.intra_op.allow_spinning"] = "0"

@@ -1,4 +1,4 @@
-"""The workers' tools: one network, ready for tiles of one shape, and buffers for each worker."""
+"""The workers' tools: one network, and buffers for each worker."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from sfumato.models.session import StyleSession, TileRunner
 class Crew:
     """A session and its runners. Any number of threads may ask for one."""
 
-    def __init__(self, session: StyleSession, tile_px: tuple[int, int], workers: int) -> None:
-        """Takes over ``session``, made for tiles of ``tile_px``; so many ``workers`` run at once."""
+    def __init__(self, session: StyleSession, workers: int) -> None:
+        """Takes over ``session``; so many ``workers`` run at once."""
         self.provider = session.provider
-        self.tile_px = tile_px
-        self._session = session
+        self.any_size = session.any_size
+        """Tiles of other shapes may be painted, as long as they have no more pixels."""
+        self._session, self._spec = session, session.spec
         self._runners: SimpleQueue[TileRunner] = SimpleQueue()
         for _ in range(workers):
             self._runners.put(session.runner())
 
     @contextmanager
-    def runner(self) -> Generator[TileRunner]:
-        """One worker's tools for the ``with`` block; waits while all are in use."""
+    def runner(self, window_px: tuple[int, int]) -> Generator[TileRunner]:
+        """One worker's tools, for a tile of this shape; waits while all are in use."""
         runner = self._runners.get()
         try:
+            runner.fit(
+                self._spec.tensor_shape(*window_px, self._spec.input_channels),
+                self._spec.tensor_shape(*window_px, self._spec.output_channels),
+            )
             yield runner
         finally:
             self._runners.put(runner)

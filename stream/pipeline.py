@@ -161,10 +161,9 @@ class Pipeline:
         report.cuts += painting.seen.cut
         report.frames_reused += run == 0
         report.tiles_run += run
-        if painting.portion.patch_px is None:
+        report.patches_run += run if painting.portion.patched else 0
+        if not painting.portion.patched:
             report.tiles_reused += len(self.plan.tiles) - run
-        else:
-            report.plan["patch"] = "{}x{}".format(*painting.portion.patch_px)
         report.pixels_reused += 1 - float(painting.portion.fresh.mean())
         report.noise_codes = self._hold.variance**0.5
 
@@ -203,12 +202,12 @@ class Pipeline:
         return replace(painting, planes=planes)
 
 
-def open_session(path: Path, provider: str, tile_px: tuple[int, int], plan: Plan) -> StyleSession:
-    """A session for tiles of one shape, run as ``plan`` says."""
+def open_session(path: Path, provider: str, plan: Plan) -> StyleSession:
+    """A session for the tiles of ``plan``, run as it says."""
     with style_errors():
         return StyleSession(
             path,
-            *tile_px,
+            *plan.tile_px,
             intra_op_threads=plan.intra_op,
             workers=plan.workers,
             provider=provider,

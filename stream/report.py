@@ -63,6 +63,8 @@ class Report:
     frames_out: int = 0
     frames_reused: int = 0
     tiles_run: int = 0
+    patches_run: int = 0
+    """Those of the tiles that were cut to fit what changed."""
     tiles_reused: int = 0
     pixels_reused: float = 0.0
     """Share of all pixels that were copied from the painting before; counted in frames until the

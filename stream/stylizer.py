@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import prod
 from time import perf_counter
 from typing import Self
 
@@ -43,8 +44,8 @@ def tensor_format(spec: StyleSpec, *, output: bool) -> TensorFormat:
     )
 
 
-Opener = Callable[[tuple[int, int], Plan], StyleSession]
-"""Makes a session for tiles of a shape (width, height) in pixels, run as a plan says."""
+Opener = Callable[[Plan], StyleSession]
+"""Makes a session for the tiles of a plan, run as it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +113,9 @@ class Stylizer:
         self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
         self._base: Lease | None = None
         """Planes of the painting finished last."""
-        self._next: Future[Crew] | None = None
-        """The network for patches, on its way."""
-        self._patches: Crew | None = None
         self._retired: list[ThreadPoolExecutor] = []
         self._plan = plan
-        opening = self._workers.submit(self._new_crew, plan.tile_px, plan)  # while kernels load
+        opening = self._workers.submit(self._new_crew, plan)  # while kernels load
         grain = None if spec.grain_seed is None else grain_texture(spec.grain_seed)
         self._gather = Gather(pixels, tensor_format(spec, output=False), grain)
         self._scatter = Scatter(pool.pixels, tensor_format(spec, output=True))
@@ -141,7 +139,6 @@ class Stylizer:
         for workers in (self._workers, *self._retired):
             workers.shutdown(cancel_futures=True)
         self._crew.close()
-        self._drop_patches()
 
     def replan(self, plan: Plan) -> None:
         """Paint the frames to come by ``plan``; those in flight end by the plan they began with.
@@ -152,26 +149,19 @@ class Stylizer:
         if plan.workers != self._plan.workers:
             self._retired.append(self._workers)
             self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
-        self._drop_patches()
         before = self._plan
         if not before.runs_like(plan):
             self._crew.close()
-            self._crew = self._new_crew(plan.tile_px, plan)
+            self._crew = self._new_crew(plan)
         self._begin(plan, afresh=not (before.exact and plan.exact))
 
-    def _new_crew(self, tile_px: tuple[int, int], plan: Plan) -> Crew:
-        return Crew(self._open(tile_px, plan), tile_px, plan.workers)
+    def _new_crew(self, plan: Plan) -> Crew:
+        return Crew(self._open(plan), plan.workers)
 
     def _begin(self, plan: Plan, *, afresh: bool) -> None:
         self._plan, self._afresh = plan, afresh
-        self._repaint = Repaint(plan, self._pool.size_px, self._spec, on=self._reuse)
-
-    def _drop_patches(self) -> None:
-        if self._next is not None and not self._next.cancel():
-            self._patches = self._next.result()
-        if self._patches is not None:
-            self._patches.close()
-        self._next = self._patches = None
+        size_px, patches = self._pool.size_px, self._crew.any_size
+        self._repaint = Repaint(plan, size_px, self._spec, on=self._reuse, patches=patches)
 
     def _warm_up(self, pixels: PixelFormat) -> None:
         """Compile the kernels, or load them, before a frame waits for them and the clock runs."""
@@ -213,40 +203,24 @@ class Stylizer:
         self._afresh = False
         if not portion.tiles:
             return _Job(seen, portion, None, None)
-        crew = self._patches if portion.patch_px and self._patches else self._crew
         job = _Job(seen, portion, self._pool.lease(), self._sums())
-        for tile in portion.tiles:
-            job.futures.append(self._workers.submit(self._paint_tile, job, tile, crew))
-        self._suit(seen, portion)
+        for tile, window_px in zip(portion.tiles, portion.windows_px, strict=True):
+            job.futures.append(
+                self._workers.submit(self._paint_tile, job, tile, window_px, self._crew)
+            )
         return job
 
-    def _suit(self, seen: Seen, portion: Portion) -> None:
-        """Get patches of another shape ready where they would be cheaper, and then use them."""
-        if self._next is not None:
-            if not self._next.done():
-                return
-            self._swap(self._next.result())
-        elif (patches := self._repaint.better_patches(seen, portion)) is not None:
-            self._wanted = patches
-            self._next = self._workers.submit(self._new_crew, patches.shape_px, self._plan)
-
-    def _swap(self, crew: Crew) -> None:
-        if self._patches is not None:
-            self._patches.close()
-        self._patches, self._repaint.patches, self._next = crew, self._wanted, None
-
-    def _paint_tile(self, job: _Job, tile: Tile, crew: Crew) -> None:
+    def _paint_tile(self, job: _Job, tile: Tile, window_px: tuple[int, int], crew: Crew) -> None:
         assert job.lease is not None
         started_s = perf_counter()
-        with crew.runner() as runner:
+        with crew.runner(window_px) as runner:
             with self._times.stage("gather"):
                 self._gather(job.seen.frame.planes, tile.x.origin, tile.y.origin, runner.input)
             with self._times.stage("infer"):
                 runner.run()
             with self._times.stage("scatter"):
                 self._give(job.lease, job.sums, tile, runner.output)
-        seconds = perf_counter() - started_s
-        self._repaint.balance.second_per_px = seconds / (crew.tile_px[0] * crew.tile_px[1])
+        self._repaint.balance.second_per_px = (perf_counter() - started_s) / prod(window_px)
 
     def _give(self, lease: Lease, sums: Sums | None, tile: Tile, output: np.ndarray) -> None:
         x, y = tile.x, tile.y

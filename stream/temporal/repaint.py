@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from time import perf_counter
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.plan import Plan
 from sfumato.stream.temporal.hold import Mask, Seen
-from sfumato.stream.temporal.reuse import PatchChooser, Patches, Reach, cheaper_px, tile_cost_px
+from sfumato.stream.temporal.reuse import WORTH, Patches, Reach, tile_cost_px
 from sfumato.stream.tiles import Tile
 
 
@@ -19,30 +20,38 @@ class Portion:
     """The part of one frame that is painted anew."""
 
     tiles: tuple[Tile, ...]
+    windows_px: tuple[tuple[int, int], ...]
+    """Width and height of what the network sees of each tile."""
     fresh: Mask
     """Blocks that may be painted otherwise than in the frame before."""
-    patch_px: tuple[int, int] | None = None
-    """The shape of the tiles where they are patches; None where they are the plan's."""
+    patched: bool = False
+    """The tiles are patches, not the plan's."""
+
+    @property
+    def cost_px(self) -> int:
+        """What painting it costs, in pixels."""
+        return sum(map(tile_cost_px, self.windows_px))
 
 
 class Repaint:
     """Chooses the :class:`Portion` of each frame. One plan, one frame size."""
 
-    def __init__(self, plan: Plan, size_px: tuple[int, int], spec: StyleSpec, *, on: bool) -> None:
-        """``on`` False: every frame is painted as a whole."""
+    def __init__(
+        self, plan: Plan, size_px: tuple[int, int], spec: StyleSpec, *, on: bool, patches: bool
+    ) -> None:
+        """``on`` False: every frame is painted as a whole. ``patches`` False: only by the plan's own
+        tiles, as with networks that take no others."""
         self.plan, self._on = plan, on
-        self.patches: Patches | None = None
-        """In use; set by whoever has a network ready for their shape."""
         local = spec.norm == "none"
         self._reach = Reach(plan, size_px, spec.radius_px, local=local)
-        self._chooser: PatchChooser | None = None
-        if on and local and plan.exact and plan.patches:
-            self._chooser = PatchChooser(size_px, spec.radius_px, spec.multiple, plan.patch_px)
+        self._patches: Patches | None = None
+        if local and plan.exact and patches:
+            self._patches = Patches(size_px, spec.radius_px, spec.multiple, prod(plan.tile_px))
         self.balance = Balance()
 
     def whole(self, seen: Seen) -> Portion:
         """All of a frame."""
-        return Portion(self.plan.tiles, np.ones_like(seen.changed))
+        return self._by_plan(self.plan.tiles, np.ones_like(seen.changed))
 
     def __call__(self, seen: Seen) -> Portion:
         """What to paint when the frame before is there to copy from."""
@@ -50,34 +59,22 @@ class Repaint:
             return self.whole(seen)
         started_s = perf_counter()
         portion = self._portion(seen)
-        done_px = self._cost_px(portion)
         whole_px = len(self.plan.tiles) * tile_cost_px(self.plan.tile_px)
-        self.balance.add(perf_counter() - started_s, whole_px - done_px)
+        self.balance.add(perf_counter() - started_s, whole_px - portion.cost_px)
         return portion
-
-    def _cost_px(self, portion: Portion) -> int:
-        return len(portion.tiles) * tile_cost_px(portion.patch_px or self.plan.tile_px)
 
     def _portion(self, seen: Seen) -> Portion:
         fresh = self._reach.fresh(seen.changed)
-        tiles = self._reach.tiles(seen.changed, fresh)
-        plan_px = len(tiles) * tile_cost_px(self.plan.tile_px)
-        patches = self.patches
-        if patches is None or not tiles or fresh.all():
-            return Portion(tiles, fresh)
-        if cheaper_px(patches, fresh, plan_px) >= plan_px:
-            return Portion(tiles, fresh)
-        return Portion(tuple(patches.over(fresh) or ()), fresh, patches.shape_px)
+        by_plan = self._by_plan(self._reach.tiles(seen.changed, fresh), fresh)
+        if self._patches is None or not by_plan.tiles or fresh.mean() > WORTH:
+            return by_plan
+        tiles = self._patches.over(fresh)
+        windows_px = tuple(map(self._patches.window_px, tiles))
+        patches = Portion(tuple(tiles), windows_px, fresh, patched=True)
+        return patches if tiles and patches.cost_px < WORTH * by_plan.cost_px else by_plan
 
-    def better_patches(self, seen: Seen, portion: Portion) -> Patches | None:
-        """Patches that suit recent frames clearly better than those in use, now and then."""
-        if self._chooser is None or not portion.tiles or portion.fresh.all():
-            return None
-        tiles = self._reach.tiles(seen.changed, portion.fresh)
-        if not self._chooser.note(portion.fresh, len(tiles) * tile_cost_px(self.plan.tile_px)):
-            return None
-        best = self._chooser.best(self.patches)
-        return None if best is self.patches else best
+    def _by_plan(self, tiles: tuple[Tile, ...], fresh: Mask) -> Portion:
+        return Portion(tiles, (self.plan.tile_px,) * len(tiles), fresh)
 
 
 class Balance:

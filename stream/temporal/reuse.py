@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import pairwise, product
+from itertools import pairwise
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 from sfumato.kernels.hold import BLOCK_PX
 from sfumato.stream.plan import Plan
 from sfumato.stream.temporal.hold import Mask
-from sfumato.stream.tiles import TILE_PX, Span, Tile, align_up
+from sfumato.stream.tiles import Span, Tile, align_up
 
-TILE_COST_PX = 12_000
+TILE_COST_PX = 4_000
 """What starting a tile costs beside its pixels: about as much as painting so many."""
 
 WORTH = 0.85
 """Patches are used where they cost less than this share of the plan's own tiles."""
 
-LEAST_PATCH_PX = 2 * TILE_PX
-"""Smaller patches are all halo."""
+MOST_CUTS = 5
+"""How often a patch is cut in two, and its parts again: 32 patches at most."""
 
 Rect = tuple[int, int, int, int]
-"""left, top, right, bottom in pixels of luma, the last two excluded."""
+"""left, top, right, bottom, the last two excluded; in pixels of luma unless said otherwise."""
+
+Ints = NDArray[np.int64] | np.int64
 
 
 def tile_cost_px(shape_px: tuple[int, int]) -> int:
@@ -127,124 +129,75 @@ def kept(tiles: Iterable[Tile], size_px: tuple[int, int]) -> Iterator[Rect]:
 
 
 class Patches:
-    """Tiles of one shape, laid freely over whatever is fresh. For plans that are exact."""
-
-    def __init__(
-        self, shape_px: tuple[int, int], size_px: tuple[int, int], radius_px: int, multiple: int
-    ) -> None:
-        self.shape_px = shape_px
-        even = multiple if multiple % 2 == 0 else 2 * multiple
-        margin = align_up(radius_px, even)
-        self._axes = tuple(
-            _Axis(tile, length, margin, even)
-            for tile, length in zip(shape_px, size_px, strict=True)
-        )
-
-    def cost_px(self, count: int) -> int:
-        """What so many patches cost, in pixels painted."""
-        return count * tile_cost_px(self.shape_px)
-
-    def over(self, fresh: Mask, most: int = 10_000) -> list[Tile] | None:
-        """Tiles that give every fresh pixel, shelf by shelf; None if there are more than ``most``."""
-        across, down = self._axes
-        rows = np.flatnonzero(fresh.any(1))
-        tiles: list[Tile] = []
-        while rows.size:
-            y = down.span(int(rows[0]) * BLOCK_PX)
-            shelf = fresh[rows[0] : -(-y.stop // BLOCK_PX)].any(0)
-            columns = np.flatnonzero(shelf)
-            while columns.size:
-                x = across.span(int(columns[0]) * BLOCK_PX)
-                tiles.append(Tile(x, y))
-                columns = across.beyond(x, columns)
-                if len(tiles) > most:
-                    return None
-            rows = down.beyond(y, rows)
-        return tiles
-
-
-class _Axis:
-    """One axis of the patches: where a patch may lie."""
-
-    def __init__(self, tile: int, length: int, margin: int, even: int) -> None:
-        self._length = length
-        self._tile, self._margin, self._even = tile, margin, even
-        self._last = max(-margin, align_up(length + margin - tile, even))
-
-    def span(self, start: int) -> Span:
-        """The patch that gives pixels from ``start`` on, moved back where it would leave the frame."""
-        origin = min(start // self._even * self._even - self._margin, self._last)
-        first = max(0, origin + self._margin)
-        return Span(origin, first, min(self._length, origin + self._tile - self._margin))
-
-    def beyond(self, span: Span, blocks: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Those of the ``blocks`` that the patch does not give to the end."""
-        return blocks[np.minimum((blocks + 1) * BLOCK_PX, self._length) > span.stop]
-
-
-class PatchChooser:
-    """Looks at what recent frames painted anew and picks the shape of patches that suits them."""
-
-    FRAMES = 6
-    """Frames looked at."""
-    EVERY = 48
-    """Frames between two looks, once it has looked."""
+    """Tiles that fit what is fresh, each with a shape of its own. For plans that are exact."""
 
     def __init__(
         self, size_px: tuple[int, int], radius_px: int, multiple: int, most_px: int
     ) -> None:
-        """``most_px``: pixels of the largest patch, which bounds what its network takes."""
-        self._size_px, self._radius_px, self._multiple = size_px, radius_px, multiple
-        self._most_px = most_px
-        self._recent: deque[tuple[Mask, int]] = deque(maxlen=self.FRAMES)
-        self._frames = 0
-        self._next = self.FRAMES
+        """``most_px``: pixels of the largest tile that the network's buffers hold."""
+        self._size_px, self._most_px = size_px, most_px
+        self._even = multiple if multiple % 2 == 0 else 2 * multiple
+        self._margin = align_up(radius_px, self._even)
 
-    def note(self, fresh: Mask, plan_px: int) -> bool:
-        """Note a frame that is fresh in part and costs ``plan_px`` by the plan; is it time to look?"""
-        self._frames += 1
-        if (
-            self._frames + 8 * self.FRAMES > self._next and self._frames % 8 == 0
-        ) or self._frames < 8:
-            self._recent.append((fresh, plan_px))
-        if self._frames < self._next:
-            return False
-        self._next = self._frames + self.EVERY
-        return True
+    def over(self, fresh: Mask) -> list[Tile]:
+        """Tiles that give every fresh pixel; none where some part of it does not fit any."""
+        rects = self._cut(fresh, 0, 0, MOST_CUTS)
+        tiles = [Tile(self._span(0, x, x2), self._span(1, y, y2)) for x, y, x2, y2 in rects]
+        fits = all(prod(self.window_px(tile)) <= self._most_px for tile in tiles)
+        return tiles if fits else []
 
-    def best(self, now: Patches | None) -> Patches | None:
-        """The patches to use from here on; ``now`` unless others are clearly cheaper."""
-        cheapest, least_px = now, WORTH * self._cost_px(now)
-        for shape_px in self._shapes():
-            patches = Patches(shape_px, self._size_px, self._radius_px, self._multiple)
-            cost_px = self._cost_px(patches)
-            if cost_px < least_px:
-                cheapest, least_px = patches, cost_px
-        return cheapest
-
-    def _cost_px(self, patches: Patches | None) -> float:
-        return sum(
-            plan_px if patches is None else cheaper_px(patches, fresh, plan_px)
-            for fresh, plan_px in self._recent
+    def window_px(self, tile: Tile) -> tuple[int, int]:
+        """Width and height of what the network sees of one of these tiles."""
+        width, height = (
+            align_up(span.stop + self._margin, self._even) - span.origin
+            for span in (tile.x, tile.y)
         )
+        return width, height
 
-    def _shapes(self) -> Iterator[tuple[int, int]]:
-        """Shapes that hold all that was fresh in a frame, or a half or a third of it, per axis."""
-        widths, heights = set[int](), set[int]()
-        for fresh, _ in self._recent:
-            for axis, sizes in ((0, widths), (1, heights)):
-                where = np.flatnonzero(fresh.any(axis))
-                extent_px = int(where[-1] - where[0] + 1) * BLOCK_PX if where.size else BLOCK_PX
-                for parts in (1, 2, 3):
-                    size = extent_px // parts + 2 * self._radius_px + 2 * self._multiple
-                    sizes.add(max(LEAST_PATCH_PX, align_up(size, TILE_PX)))
-        for width, height in product(sorted(widths), sorted(heights)):
-            if width * height <= self._most_px:
-                yield width, height
+    def _span(self, axis: int, first: int, last: int) -> Span:
+        start = first * BLOCK_PX // self._even * self._even
+        stop = min(align_up(last * BLOCK_PX, self._even), self._size_px[axis])
+        return Span(start - self._margin, start, stop)
 
+    def _cost_px(self, columns: Ints, rows: Ints) -> NDArray[np.float64]:
+        """What patches over so many blocks cost, in pixels painted."""
+        halo = 2 * self._margin
+        area = (columns * BLOCK_PX + halo) * (rows * float(BLOCK_PX) + halo)
+        too_large = area > self._most_px  # by its square, so that it is halved first
+        return np.where(too_large, area * area, area) + TILE_COST_PX
 
-def cheaper_px(patches: Patches, fresh: Mask, plan_px: int) -> int:
-    """What a frame costs by patches or by the plan, whichever is less."""
-    most = int(WORTH * plan_px) // patches.cost_px(1)
-    tiles = patches.over(fresh, most)
-    return plan_px if tiles is None else patches.cost_px(len(tiles))
+    def _cut(self, fresh: Mask, left: int, top: int, cuts: int) -> Iterator[Rect]:
+        """Rectangles of blocks around all that is fresh, cut in two wherever that is cheaper."""
+        rows, columns = np.flatnonzero(fresh.any(1)), np.flatnonzero(fresh.any(0))
+        if not rows.size:
+            return
+        y, y2, x, x2 = rows[0], rows[-1] + 1, columns[0], columns[-1] + 1
+        fresh, left, top = fresh[y:y2, x:x2], left + int(x), top + int(y)
+        height, width = fresh.shape
+        across, down = self._halves(fresh.T), self._halves(fresh)
+        best = min(across.min(initial=np.inf), down.min(initial=np.inf))
+        if cuts == 0 or best >= self._cost_px(np.int64(width), np.int64(height)):
+            yield left, top, left + width, top + height
+        elif across.min(initial=np.inf) == best:
+            place = int(across.argmin()) + 1
+            yield from self._cut(fresh[:, :place], left, top, cuts - 1)
+            yield from self._cut(fresh[:, place:], left + place, top, cuts - 1)
+        else:
+            place = int(down.argmin()) + 1
+            yield from self._cut(fresh[:place], left, top, cuts - 1)
+            yield from self._cut(fresh[place:], left, top + place, cuts - 1)
+
+    def _halves(self, fresh: Mask) -> NDArray[np.float64]:
+        """What two patches cost where ``fresh`` is cut after its first, second… row of blocks."""
+        lines, length = fresh.shape
+        used = fresh.any(1)
+        first = np.where(used, fresh.argmax(1), length)
+        last = np.where(used, length - fresh[:, ::-1].argmax(1), 0)
+        place = np.arange(lines)
+        above = np.maximum.accumulate(np.where(used, place + 1, 0))
+        below = lines - np.minimum.accumulate(np.where(used, place, lines)[::-1])[::-1]
+        spread = np.maximum.accumulate(last) - np.minimum.accumulate(first)
+        first, last = first[::-1], last[::-1]
+        behind = (np.maximum.accumulate(last) - np.minimum.accumulate(first))[::-1]
+        upper, lower = (spread[:-1], above[:-1]), (behind[1:], below[1:])
+        return self._cost_px(*upper) + self._cost_px(*lower)
