@@ -11,7 +11,7 @@ from statistics import median
 from benchmarks.blocks import ROOT
 from benchmarks.harness import sample, sample_at
 from benchmarks.job import job_figures
-from benchmarks.kernels import kernel_figures, obvious_figures
+from benchmarks.kernels import enlarge_figures, kernel_figures, obvious_figures
 from benchmarks.memory import memory_results, start_results
 from benchmarks.network import network_figures, tile_figures
 from benchmarks.reuse import reuse_figures
@@ -54,13 +54,15 @@ def network() -> str:
 
 
 def kernels() -> str:
-    """Gather and scatter beside a plain copy, and beside OpenCV with NumPy."""
+    """Gather, scatter and enlarging, beside a plain copy and beside OpenCV with NumPy."""
     return _measured(
         "A 1080p frame on one core:",
         markdown_table(kernel_figures()),
         markdown_table(obvious_figures()),
         "Smoothing and cut detection, a 720p frame in milliseconds:",
         markdown_table([smoothing_figures()]),
+        "A frame painted at a smaller scale and brought back to full size:",
+        markdown_table(enlarge_figures()),
     )
 
 

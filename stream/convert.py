@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels.crisp import crisp
 from sfumato.kernels.formats import PixelFormat, TensorFormat
 from sfumato.kernels.gather import Gather
 from sfumato.kernels.scatter import Scatter
@@ -73,3 +74,17 @@ def resize(planes: tuple[Plane, ...], into: tuple[Plane, ...]) -> None:
         smaller = rows * columns < plane.size
         method = cv2.INTER_AREA if smaller else cv2.INTER_CUBIC
         target[...] = cv2.resize(np.ascontiguousarray(plane), (columns, rows), interpolation=method)
+
+
+def enlarge(painting: Frame, into: tuple[Plane, ...]) -> None:
+    """Fill ``into`` with a painting brought to its size, with edges that stay steep."""
+    import cv2
+
+    for plane, target in zip(painting.planes, into, strict=True):
+        if plane.shape == target.shape:
+            target[...] = plane
+            continue
+        rows, columns = target.shape
+        grown = cv2.resize(np.ascontiguousarray(plane), (columns, rows))  # linear
+        times = (target.size / plane.size) ** 0.5
+        crisp(np.asarray(grown, plane.dtype), painting.pixels.bits, times, target)

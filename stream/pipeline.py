@@ -15,7 +15,7 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.models.probe import trim_heap
 from sfumato.models.session import StyleSession
 from sfumato.stream.buffers import PlanePool
-from sfumato.stream.convert import Recode, resize
+from sfumato.stream.convert import Recode, enlarge, resize
 from sfumato.stream.flow import Depth, prefetch, timed
 from sfumato.stream.footprint import release_startup_pages
 from sfumato.stream.frame import Frame, Plane, VideoInfo
@@ -186,7 +186,7 @@ class Pipeline:
         """The painting at the original's size, mixed with it as strongly as asked for."""
         if self._settings.scale != 1:
             planes = self._full.acquire()
-            resize(painting.planes, planes)
+            enlarge(painting, planes)
             painting = replace(painting, planes=planes)
             self._full.release(planes)  # used again for the next frame, not before
         return painting if self._settings.strength == 1 else self._mix(original, painting)
