@@ -160,13 +160,32 @@ def test_a_signal_ends_the_run_properly(tmp_path: Path, number: signal.Signals) 
         command("--source", SOURCE, "--sink", "null", "--record", str(record), *QUICK),
         stderr=subprocess.PIPE,
     )
-    wait_for(lambda: list(tmp_path.glob(".out.partial*")), "the recording to begin")
+    wait_for(lambda: list(tmp_path.glob("out.recording*")), "the recording to begin")
     time.sleep(0.5)
     process.send_signal(number)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 0, said  # a live run has no other end: it is done, not broken off
     with av.open(str(record)) as container:
         assert sum(1 for _ in container.decode(video=0)) > 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv"])
+def test_what_was_recorded_before_a_kill_can_be_played(tmp_path: Path, ending: str) -> None:
+    record = tmp_path / f"out.{ending}"
+    process = subprocess.Popen(
+        command("--source", SOURCE, "--sink", "null", "--record", str(record), *QUICK)
+    )
+    wait_for(lambda: [f for f in tmp_path.iterdir() if f.stat().st_size > 50_000], "some seconds")
+    process.kill()
+    process.wait()
+    (left,) = tmp_path.iterdir()
+    assert left.name == f"out.recording-{process.pid}.{ending}"
+    with av.open(str(left)) as container:
+        assert sum(1 for _ in container.decode(video=0)) > 20
+    again = live("--source", SOURCE, "--duration", "0.5", "--sink", str(record), *QUICK)
+    assert again.returncode == 0 and left.name.encode() in again.stderr
+    assert sorted(tmp_path.iterdir()) == sorted([record, left])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -177,7 +196,7 @@ def test_a_reader_that_stalls_holds_up_neither_end_nor_recording(tmp_path: Path)
         stdout=subprocess.PIPE,  # and nobody reads it
         stderr=subprocess.PIPE,
     )
-    wait_for(lambda: list(tmp_path.glob(".out.partial*")), "the recording to begin")
+    wait_for(lambda: list(tmp_path.glob("out.recording*")), "the recording to begin")
     time.sleep(1)  # 64 KiB of pipe are full after eight pictures
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=20) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -71,11 +72,14 @@ def test_a_recording_keeps_its_first_size(tmp_path: Path) -> None:
         assert {(f.width, f.height) for f in container.decode(video=0)} == {(96, 64)}
 
 
-def test_an_aborted_recording_leaves_nothing(tmp_path: Path) -> None:
+def test_an_aborted_recording_keeps_what_there_is(tmp_path: Path) -> None:
     outlet = Outlet(FileLive(str(tmp_path / "out.mp4")))
     feed(outlet, range(2))
     outlet.abort()
-    assert list(tmp_path.iterdir()) == []
+    (left,) = tmp_path.iterdir()
+    assert left.name == f"out.recording-{os.getpid()}.mp4"
+    with av.open(str(left)) as container:
+        assert sum(1 for _ in container.decode(video=0)) == 2
 
 
 def test_what_cannot_be_recorded_is_said_at_once(tmp_path: Path) -> None:

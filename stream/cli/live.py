@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -132,6 +133,7 @@ def _play(
     from sfumato.stream.live.run import LiveRun
     from sfumato.stream.live.session import Session
     from sfumato.stream.live.window import Window
+    from sfumato.stream.media.sink import lost_recordings
 
     chosen = {name: options.pop(name) for name in ("realtime", "size_px", "duration_s", "sinks")}
     record, overwrite = options.pop("record"), options.pop("overwrite")
@@ -146,6 +148,8 @@ def _play(
     with LiveRun(found, settings, duration_s=chosen["duration_s"], stop=asked, note=say) as run:
         make = partial(_sink, run=run, settings=settings, source=found.path, overwrite=overwrite)
         sinks = [make(name) for name in targets if name != "window"]
+        for lost in chain.from_iterable(lost_recordings(Path(name)) for name in targets):
+            say(f"{lost} is what a run that was killed had recorded; rename it to keep it")
         return Session(run, sinks, window, show=show, say=say).play(source)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sfumato.stream.live.outlet import LiveSink
 from sfumato.stream.live.painter import Painted
 from sfumato.stream.media.colour import ColourTags
 from sfumato.stream.media.pipe import Y4mSink
-from sfumato.stream.media.sink import Sink, check_target, open_sink
+from sfumato.stream.media.sink import Sink, check_target, open_sink, recording_name
 
 PRESET = "superfast"
 """How hard the encoder of a recording works: painting needs the processor more."""
@@ -81,19 +82,32 @@ class FileLive(LiveSink):
             self._sink, self._fit = self._begin(picture)
         frame = self._fit(picture.frame)
         pts = self._times(picture.captured_s)
-        self._sink.write(replace(frame, pts=pts, time_base=TICKS, duration=0, side_packets=()))
+        with self._telling():
+            self._sink.write(replace(frame, pts=pts, time_base=TICKS, duration=0, side_packets=()))
 
     def finish(self) -> list[str]:
         """See :class:`LiveSink`."""
         if self._sink is None:
             raise SinkError(f"{self.name} would be empty: no picture came")
-        self._sink.close()
+        with self._telling():
+            self._sink.close()
         return self._sink.warnings
 
     def abort(self) -> None:
         """See :class:`LiveSink`."""
         if self._sink is not None:
             self._sink.abort()
+
+    @contextmanager
+    def _telling(self) -> Generator[None, None, None]:
+        """Say of an error where the pictures are that were recorded before it."""
+        try:
+            yield
+        except SinkError as exc:
+            rest = recording_name(Path(self._target))
+            if not rest.exists():
+                raise
+            raise SinkError(f"{exc}; {rest} keeps what was recorded until then") from exc
 
     def _begin(self, picture: Painted) -> tuple[Sink, Fit]:
         like = LikeFirst(picture.frame, self._tags(), self._fps)
@@ -109,6 +123,7 @@ class FileLive(LiveSink):
                 preset=preset,
                 overwrite=self._overwrite,
                 encoder_threads=1,
+                recording=True,
             )
         return sink, Fit(sink.size_px, sink.pixels)
 

@@ -87,6 +87,7 @@ def open_sink(
     encoder_threads: int | None = None,
     lookahead_frames: int | None = None,
     size_px: tuple[int, int] | None = None,
+    recording: bool = False,
 ) -> Sink:
     """Open a video file, an image, an image sequence, a pipe, or nothing at all.
 
@@ -102,6 +103,8 @@ def open_sink(
         lookahead_frames: Frames that the encoder may hold back: fewer take less memory and make
             larger files, no worse ones. None leaves that to the preset.
         size_px: (width, height) where it differs from the source's.
+        recording: Of what does not come again. Until it is whole, what is there can be played
+            under :func:`recording_name`, and stays when an error or anything else ends the program.
 
     Raises:
         SinkError: The target exists, cannot be written to, is the input, or cannot hold this codec.
@@ -139,6 +142,7 @@ def open_sink(
         encoder_threads=encoder_threads,
         lookahead_frames=lookahead_frames,
         size_px=size_px,
+        recording=recording,
     )
 
 
@@ -166,20 +170,43 @@ def _check_target(path: Path, source: Path | None, *, overwrite: bool) -> None:
 def partial_name(path: Path) -> Path:
     """The hidden name under which a file is written until it is whole."""
     ending = f".partial-{os.getpid()}{path.suffix}"
-    name = f".{path.stem}{ending}"
-    if len(os.fsencode(name)) > NAME_MAX:
-        name = f".{sha256(os.fsencode(path.stem)).hexdigest()}{ending}"
-    return path.with_name(name)
+    return path.with_name(_short(f".{path.stem}", ending))
+
+
+def recording_name(path: Path) -> Path:
+    """The name of a recording until it is whole: to be seen, since it may be all that is left."""
+    return path.with_name(_short(path.stem, f".recording-{os.getpid()}{path.suffix}"))
+
+
+def _short(stem: str, ending: str) -> str:
+    """Both, or another stem where that would be too long for a name."""
+    if len(os.fsencode(stem + ending)) <= NAME_MAX:
+        return stem + ending
+    return f".{sha256(os.fsencode(stem)).hexdigest()}{ending}"
 
 
 def remove_stale(path: Path) -> None:
     """Remove what killed jobs left behind of the same target."""
+    for left in _orphans(path, f".{escape(path.stem)}.partial-"):
+        left.unlink(missing_ok=True)
+
+
+def lost_recordings(path: Path) -> list[Path]:
+    """Recordings of the same target that were not ended: their program was killed."""
+    return sorted(_orphans(path, f"{escape(path.stem)}.recording-"))
+
+
+def _orphans(path: Path, beginning: str) -> list[Path]:
+    """Unfinished files whose program is gone."""
     import psutil
 
-    for left in path.parent.glob(f".{escape(path.stem)}.partial-*{escape(path.suffix)}"):
+    def orphaned(left: Path) -> bool:
         owner = left.name.removesuffix(path.suffix).rpartition("-")[2]
-        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
-            left.unlink(missing_ok=True)
+        return owner.isdecimal() and not psutil.pid_exists(int(owner))
+
+    return [
+        left for left in path.parent.glob(f"{beginning}*{escape(path.suffix)}") if orphaned(left)
+    ]
 
 
 def put_in_place(partial: Path, final: Path, *, overwrite: bool) -> None:

@@ -17,7 +17,14 @@ from sfumato.stream.frame import Frame
 from sfumato.stream.media.coder import VideoCoder
 from sfumato.stream.media.encoders import choose_encoder, choose_pixels, home_of
 from sfumato.stream.media.errors import plain, writing
-from sfumato.stream.media.sink import Sink, check_frame, partial_name, put_in_place, remove_stale
+from sfumato.stream.media.sink import (
+    Sink,
+    check_frame,
+    partial_name,
+    put_in_place,
+    recording_name,
+    remove_stale,
+)
 from sfumato.stream.media.source import Source, local
 from sfumato.stream.media.streams import StreamCopy, useful_metadata
 from sfumato.stream.media.verify import Expected, verify
@@ -28,12 +35,20 @@ MOVIE_TICKS_MAX = 100_000_000
 ROUNDING_S = Fraction(1, 2000)
 """Half a millisecond: what Matroska's clock rounds times by, and nobody sees."""
 
+PIECE_US = 1_000_000
+"""Microseconds of a recording that are lost at most, beside what the encoder holds back, when the
+program is killed."""
+
 FFMPEG_ERRORS = 1 << 16
 """FFmpeg's own errors are numbered from four letters each; the system's stay far below."""
 
 
 class VideoWriter(Sink):
-    """One coded video stream and copies of others; see :class:`~sfumato.stream.media.sink.Sink`."""
+    """One coded video stream and copies of others; see :class:`~sfumato.stream.media.sink.Sink`.
+
+    A ``recording`` is of what does not come again: it is written so that what is there can be
+    played whatever ends the program, under a name that can be seen, and is never removed.
+    """
 
     def __init__(
         self,
@@ -47,8 +62,10 @@ class VideoWriter(Sink):
         encoder_threads: int | None,
         lookahead_frames: int | None,
         size_px: tuple[int, int],
+        recording: bool = False,
     ) -> None:
         self.path = path
+        self._recording = recording
         self.size_px = size_px
         self.frames_written = 0
         self._like = like
@@ -57,7 +74,7 @@ class VideoWriter(Sink):
             like.info.pixels, self._choice, rgb=like.carried.rgb
         )
         self.warnings = [*self._choice.warnings, *losses]
-        self._partial = partial_name(path)
+        self._partial = recording_name(path) if recording else partial_name(path)
         self._overwrite = overwrite
         self._container: OutputContainer | None = None
         self._ended = False
@@ -102,12 +119,17 @@ class VideoWriter(Sink):
         if self._ended:
             return
         self._ended = True
+        kept = self._recording and self.frames_written > 0
         if self._container is not None:
-            # The file is thrown away: whether its end can still be written does not matter.
+            with suppress(Exception):
+                if kept:
+                    self._container.mux(self._coder.flush())
+            # Without its end a recording can be played too, and the rest is thrown away.
             with suppress(Exception):
                 self._container.close()
             self._container = None
-        self._partial.unlink(missing_ok=True)
+        if not kept:
+            self._partial.unlink(missing_ok=True)
 
     def _open(self) -> OutputContainer:
         try:
@@ -167,14 +189,21 @@ class VideoWriter(Sink):
 
     def _options(self) -> dict[str, str]:
         """MP4 and MOV tell when a stream starts in ticks of the movie: make them fine enough. Their
-        index goes to the front, so that a browser can play while it loads."""
+        index goes to the front, so that a browser can play while it loads; a recording has one in
+        each piece until it is whole."""
+        flush = {"flush_packets": "1"} if self._recording else {}
         if self.path.suffix.lower() not in (".mp4", ".mov", ".m4v"):
-            return {}
+            return flush
         video = Fraction(self._like.info.time_base)
         side = [Fraction(stream.time_base or 1) for stream in self._like.carried.side_streams]
         ticks = math.lcm(*(base.denominator for base in (video, *side)))
         fine = ticks if ticks <= MOVIE_TICKS_MAX else video.denominator
-        return {"movie_timescale": str(max(fine, 1000)), "movflags": "+faststart"}
+        index = {"movflags": "+faststart"}
+        if self._recording:
+            # Without delay_moov FFmpeg 8.1 crashes where a file ends before its first piece.
+            flags = "+hybrid_fragmented+delay_moov"
+            index = {"movflags": flags, "frag_duration": str(PIECE_US)}
+        return {"movie_timescale": str(max(fine, 1000)), **index, **flush}
 
     def _finish(self, container: OutputContainer) -> None:
         """Write what is left, and gather what should be said."""
