@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,3 +90,21 @@ def enlarge(painting: Frame, into: tuple[Plane, ...]) -> None:
         grown = cv2.resize(np.ascontiguousarray(plane), (columns, rows))  # linear
         times = (target.size / plane.size) ** 0.5
         crisp(np.asarray(grown, plane.dtype), painting.pixels.bits, times, target)
+
+
+class Enlarger:
+    """Paintings at the size of a pool's planes. One that comes again is not enlarged again."""
+
+    def __init__(self, pool: PlanePool) -> None:
+        self._pool = pool
+        self._planes: tuple[Plane, ...] = ()
+        self._before: tuple[Plane, ...] = ()
+
+    def __call__(self, painting: Frame) -> Frame:
+        """``painting`` enlarged, in planes that hold until the next call."""
+        again = self._before and all(map(np.array_equal, painting.planes, self._before))
+        if not again:
+            self._planes = self._planes or self._pool.acquire()
+            enlarge(painting, self._planes)
+            self._before = tuple(plane.copy() for plane in painting.planes)
+        return replace(painting, planes=self._planes)

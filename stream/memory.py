@@ -107,10 +107,12 @@ def _frames(plan: Plan, work: Work) -> float:
 
 
 def _resizing(plan: Plan, work: Work) -> float:
-    """OpenCV, the frames at working size, the painting at full size, and a plane on its way."""
+    """OpenCV, the frames at working size, the last painting, also at full size, and a plane on its
+    way."""
     if not work.scaled:
         return 0
     small = (1 if work.still else plan.frames_in_flight) * frame_bytes(work.paint_px, work.source)
+    small += frame_bytes(work.paint_px, work.painted)
     full = frame_bytes(work.source_px, work.painted)
     plane = work.source_px[0] * work.source_px[1] * (1 if work.painted.bits == 8 else 2)
     return RESIZE_BYTES + small + full + plane

@@ -15,7 +15,7 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.models.probe import trim_heap
 from sfumato.models.session import StyleSession
 from sfumato.stream.buffers import PlanePool
-from sfumato.stream.convert import Recode, enlarge, resize
+from sfumato.stream.convert import Enlarger, Recode, resize
 from sfumato.stream.flow import Depth, prefetch, timed
 from sfumato.stream.footprint import release_startup_pages
 from sfumato.stream.frame import Frame, Plane, VideoInfo
@@ -86,6 +86,7 @@ class Pipeline:
         strength = prepared.spec.smooth if settings.smooth is None else settings.smooth
         self._smoother = Smoother(strength)
         self._hold = Hold(still=settings.hold == "auto")
+        self._enlarge = Enlarger(self._full)
         self._mixed: tuple[Plane, ...] | None = None
         self._recode = cache(Recode)
         self._describe(prepared, self._stylizer.provider)
@@ -185,10 +186,7 @@ class Pipeline:
     def _finished(self, original: Frame, painting: Frame) -> Frame:
         """The painting at the original's size, mixed with it as strongly as asked for."""
         if self._settings.scale != 1:
-            planes = self._full.acquire()
-            enlarge(painting, planes)
-            painting = replace(painting, planes=planes)
-            self._full.release(planes)  # used again for the next frame, not before
+            painting = self._enlarge(painting)
         return painting if self._settings.strength == 1 else self._mix(original, painting)
 
     def _mix(self, original: Frame, painting: Frame) -> Frame:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.crisp import FLAT, crisp
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.buffers import PlanePool
-from sfumato.stream.convert import enlarge
+from sfumato.stream.convert import Enlarger, enlarge
 from sfumato.stream.frame import Frame
 from tests import oracle
 from tests.pictures import PIXELS, noise_planes, seeds, storages, store
@@ -136,6 +136,23 @@ def test_a_small_change_stays_small(times: float) -> None:
     changed = np.minimum(grown, 254) + rng.integers(0, 2, grown.shape, dtype=np.uint8)
     before, after = (made_crisp(p, 8, times).astype(int) for p in (grown, changed))
     assert np.abs(after - before).max() <= 8
+
+
+def test_a_painting_that_comes_again_or_anew_is_as_enlarged_for_itself() -> None:
+    pixels = PixelFormat()
+    pictures = [noise_planes(pixels, 18, 14, seed) for seed in (1, 2)]
+    enlarger = Enlarger(PlanePool(31, 27, pixels))
+    for number in (0, 0, 1, 1, 0):
+        leased = tuple(plane.copy() for plane in pictures[number])
+        frame = Frame(leased, pixels, number, Fraction(1))
+        alone = PlanePool(31, 27, pixels).acquire()
+        enlarge(frame, alone)
+        got = enlarger(frame)
+        assert got.pts == number
+        for plane, expected in zip(got.planes, alone, strict=True):
+            np.testing.assert_array_equal(plane, expected)
+        for plane in leased:
+            plane.fill(0)  # its memory is used for another painting
 
 
 def test_planes_that_disagree_are_refused() -> None:
