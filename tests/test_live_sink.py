@@ -157,6 +157,31 @@ def test_a_stream_into_a_folder(tmp_path: Path) -> None:
         Broadcast(f"{tmp_path}/hls/", fps=30)
 
 
+def test_late_viewers_wait_two_seconds_however_few_pictures_come(tmp_path: Path) -> None:
+    outlet = Outlet(Broadcast(f"{tmp_path}/", fps=30))
+    feed(outlet, range(0, 270, 15))  # two pictures a second, for nine
+    outlet.close()
+    lengths_s = [
+        float(line.removeprefix("#EXTINF:").rstrip(","))
+        for line in (tmp_path / "live.m3u8").read_text().splitlines()
+        if line.startswith("#EXTINF")
+    ]
+    assert lengths_s[:4] == pytest.approx([2.0] * 4, abs=0.01) and sum(lengths_s) >= 8.5
+
+
+def test_a_folder_on_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    sink = Broadcast(f"{tmp_path}/hls/", fps=30)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(SinkError, match=r"cannot write into .*/hls/: the file grew beyond"):
+            for number in range(90):
+                sink.show(picture(number, (320, 240)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_streams_that_cannot_begin() -> None:
     with pytest.raises(SinkError, match="nope is not known; use rtmp"):
         Broadcast("nope://x", fps=30)

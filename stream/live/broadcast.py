@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +13,7 @@ import av
 import av.error
 from av.container import OutputContainer
 from av.error import FFmpegError
+from av.video.frame import PictureType, VideoFrame
 from av.video.stream import VideoStream
 
 from sfumato.stream.errors import SinkError
@@ -20,7 +22,7 @@ from sfumato.stream.live.like import TICKS, RealTimes
 from sfumato.stream.live.outlet import LiveSink
 from sfumato.stream.live.painter import Painted
 from sfumato.stream.media.colour import FULL, LIMITED, tags_for
-from sfumato.stream.media.errors import plain, writing
+from sfumato.stream.media.errors import plain, writing, writing_reason
 from sfumato.stream.media.planes import frame_of
 
 FORMATS = {"rtmp": "flv", "rtmps": "flv", "rtsp": "rtsp", "udp": "mpegts", "srt": "mpegts"}
@@ -88,6 +90,8 @@ class Broadcast(LiveSink):
             self._wait_s = FIRST_WAIT_S
         except (FFmpegError, OSError) as exc:
             self._drop()
+            if "://" not in self.name:
+                raise SinkError(f"cannot write into {self.name}: {writing_reason(exc)}") from exc
             if self._opened == 0:
                 raise SinkError(f"cannot send to {self.name}: {plain(exc)}") from exc
             self.lost += 1
@@ -131,15 +135,15 @@ class _Stream:
     def __init__(
         self, address: str, width_px: int, height_px: int, fps: float, timeout_s: float
     ) -> None:
-        self._times = RealTimes()
-        self._container = _open_container(address, timeout_s)
+        self._times, self._pieces = RealTimes(), _Pieces()
+        self._next_key = 0
+        self._container = _open_container(address, timeout_s, self._pieces)
         rate = Fraction(fps).limit_denominator(1001)
         video = self._container.add_stream("libx264", rate=rate, options=dict(X264))
         assert isinstance(video, VideoStream)
         video.width, video.height, video.pix_fmt = width_px, height_px, "yuv420p"
         context = video.codec_context
         context.time_base = TICKS
-        context.gop_size = max(1, round(KEYFRAME_S * fps))
         context.thread_count = 1
         self._video = video
 
@@ -159,23 +163,33 @@ class _Stream:
         picture = frame_of(frame.planes, frame.pixels, (frame.width_px, frame.height_px))
         picture.pts = self._times(time.monotonic() if held else captured_s)
         picture.time_base = TICKS
-        self._container.mux(self._video.encode(picture))
+        if picture.pts >= self._next_key:  # by the clock: pictures may be fewer than promised
+            picture.pict_type = PictureType.I
+            self._next_key = picture.pts + round(KEYFRAME_S / TICKS)
+        self._mux(picture)
 
     def close(self) -> None:
         """Send what is left, and the end."""
-        self._container.mux(self._video.encode(None))
+        self._mux(None)
         self._container.close()
+        self._pieces.check()
 
     def abandon(self) -> None:
         """Close what can still be closed."""
         with suppress(FFmpegError, OSError):
             self._container.close()
 
+    def _mux(self, picture: VideoFrame | None) -> None:
+        for packet in self._video.encode(picture):
+            packet.duration = self._times.step  # FFmpeg adds them up for the last piece's length
+            self._container.mux(packet)
+        self._pieces.check()
 
-def _open_container(address: str, timeout_s: float) -> OutputContainer:
+
+def _open_container(address: str, timeout_s: float, pieces: _Pieces) -> OutputContainer:
     scheme, there, _ = address.partition("://")
     if not there:
-        return _open_folder(playlist_in(address))
+        return _open_folder(playlist_in(address), pieces)
     if scheme.lower() == "tcp":  # the only one that FFmpeg gives a timeout for writing
         address += f"{'&' if '?' in address else '?'}timeout={int(timeout_s * 1e6)}"
     try:
@@ -204,7 +218,52 @@ def _check_playlist(playlist: Path, source: Path | None, overwrite: bool) -> Non
         raise SinkError(f"{playlist} exists; use --overwrite to replace it")
 
 
-def _open_folder(playlist: Path) -> OutputContainer:
+def _open_folder(playlist: Path, pieces: _Pieces) -> OutputContainer:
     with writing(str(playlist)):
         playlist.parent.mkdir(parents=True, exist_ok=True)
-        return av.open(f"file:{playlist}", "w", format="hls", container_options=dict(SEGMENTS))
+        return av.open(
+            f"file:{playlist}",
+            "w",
+            format="hls",
+            container_options=dict(SEGMENTS),
+            io_open=pieces.open,
+        )
+
+
+class _Pieces:
+    """The playlists and segments of a folder, which remember what went wrong: FFmpeg's HLS muxer
+    goes on without a word when the disk is full."""
+
+    def __init__(self) -> None:
+        self.error: OSError | None = None
+
+    def open(self, address: str, _flags: int, _options: dict[str, str]) -> _Piece:
+        """What FFmpeg writes to."""
+        return _Piece(Path(address.removeprefix("file:")), self)
+
+    def check(self) -> None:
+        """Raise what went wrong."""
+        if self.error is not None:
+            raise self.error
+
+
+class _Piece:
+    """One file of :class:`_Pieces`. Raises nothing: PyAV would print what it cannot pass on."""
+
+    def __init__(self, path: Path, pieces: _Pieces) -> None:
+        self._file, self._pieces = path.open("wb"), pieces
+
+    def write(self, data: bytes) -> int:
+        """All of it, or none once something went wrong."""
+        self._note(lambda: self._file.write(data))
+        return len(data)
+
+    def close(self) -> None:
+        """No more comes."""
+        self._note(self._file.close)
+
+    def _note(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except OSError as exc:
+            self._pieces.error = self._pieces.error or exc

@@ -44,10 +44,14 @@ class RealTimes:
     def __init__(self) -> None:
         self._first_s: float | None = None
         self._last = -1
+        self.step = 0
+        """Ticks between the last two pictures."""
 
     def __call__(self, captured_s: float) -> int:
         """Ticks since the first picture; always more than the last time."""
         if self._first_s is None:
             self._first_s = captured_s
-        self._last = max(self._last + 1, round((captured_s - self._first_s) / TICKS))
+        before = self._last
+        self._last = max(before + 1, round((captured_s - self._first_s) / TICKS))
+        self.step = self._last - max(0, before)
         return self._last
