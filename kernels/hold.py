@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels._jit import kernel
+from sfumato.kernels._jit import helper, kernel
 from sfumato.kernels.planes import flat
 
 Array = NDArray[Any]
@@ -50,9 +50,9 @@ def survey(now: Array, shown: Array, bits: int, maps: NDArray[np.float32]) -> No
         raise ValueError(f"{maps.shape = } should be 3 maps of blocks")
     sides = block_sides(now.shape, maps.shape[1:])
     _check_blocks(now.shape, maps.shape[1:], sides)
-    sums = np.empty((3, now.shape[1]), np.int32)
-    code = np.float32(2.0 ** (8 - bits))
-    _survey(*_dense(now), *_dense(shown), sides, now.shape[1], now.shape[0], code, sums, maps)
+    sums = np.empty((3, maps.shape[2] * sides[0]), np.int32)
+    code, block = np.float32(2.0 ** (8 - bits)), (0,) * sides[0]
+    _survey(*_dense(now), *_dense(shown), block, sides[1], now.shape, code, sums, maps)
 
 
 def settle(
@@ -100,10 +100,11 @@ def _check_blocks(shape: tuple[int, ...], blocks: tuple[int, ...], sides: tuple[
 
 @kernel
 def _survey(  # type: ignore[no-untyped-def]
-    now, now_row, shown, shown_row, sides, columns, rows, code, sums, maps
+    now, now_row, shown, shown_row, block, down, shape, code, sums, maps
 ):
-    across, down = sides
-    total, squares, largest = sums[0], sums[1], sums[2]
+    """``block``: one item per column of a block; a constant to the compiler, for its loops."""
+    rows, columns = shape
+    across, last = len(block), maps.shape[2] - 1
     for block_y in range(maps.shape[1]):
         top = block_y * down
         bottom = min(top + down, rows)
@@ -111,23 +112,31 @@ def _survey(  # type: ignore[no-untyped-def]
         for y in range(top, bottom):
             new = now[y * now_row : y * now_row + columns]
             old = shown[y * shown_row : y * shown_row + columns]
-            for x in range(columns):
-                step = np.int32(new[x]) - np.int32(old[x])
-                total[x] += step
-                squares[x] += step * step
-                largest[x] = max(largest[x], abs(step))
-        for block_x in range(maps.shape[2]):
-            left = block_x * across
-            right = min(left + across, columns)
+            _add_row(new, old, sums[0], sums[1], sums[2])
+        squares, means, peaks = maps[0, block_y], maps[1, block_y], maps[2, block_y]
+        share = code / np.float32((bottom - top) * across)
+        for block_x in range(last + 1):
             mean, square, peak = np.int32(0), np.int32(0), np.int32(0)
-            for x in range(left, right):
-                mean += total[x]
-                square += squares[x]
-                peak = max(peak, largest[x])
-            share = np.float32(1.0) / np.float32((bottom - top) * (right - left))
-            maps[0, block_y, block_x] = np.float32(square) * share * code * code
-            maps[1, block_y, block_x] = np.float32(mean) * share * code
-            maps[2, block_y, block_x] = np.float32(peak) * code
+            for place in range(len(block)):
+                x = block_x * len(block) + place
+                mean = np.int32(mean + sums[0, x])
+                square = np.int32(square + sums[1, x])
+                peak = max(peak, sums[2, x])
+            squares[block_x] = np.float32(square) * share * code
+            means[block_x] = np.float32(mean) * share
+            peaks[block_x] = np.float32(peak) * code
+        filled = np.float32(across) / np.float32(columns - last * across)
+        squares[last] *= filled
+        means[last] *= filled
+
+
+@helper
+def _add_row(new, old, total, squares, largest):  # type: ignore[no-untyped-def]
+    for x in range(new.size):
+        step = np.int32(np.int32(new[x]) - np.int32(old[x]))
+        total[x] = np.int32(total[x] + step)
+        squares[x] = np.int32(squares[x] + step * step)
+        largest[x] = max(largest[x], abs(step))
 
 
 @kernel
@@ -150,6 +159,7 @@ def _settle(  # type: ignore[no-untyped-def]
     across, down = sides
     ramp_x, ramp_y = ramps
     rows, columns = out.shape
+    rises = False
     for y in range(rows):
         if not follow:
             break
@@ -157,6 +167,10 @@ def _settle(  # type: ignore[no-untyped-def]
         if place == 0 or y == 0:
             lower = min(above + 1, rise.shape[0] - 1)
             above = max(above, 0)
+            rises = bool(np.any(rise[above]) or np.any(rise[lower]))
+        if not rises:
+            continue
+        if place == 0 or y == 0:
             _spread(rise[above], ramp_x, lines[0])
             _spread(rise[lower], ramp_x, lines[1])
             _spread(phase[above], ramp_x, lines[2])

@@ -9,13 +9,14 @@ rest keeps its old samples to the bit. Where the source has no noise, that is ex
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.hold import Blocks, blocks_shape, settle, survey
 from sfumato.stream.buffers import Lease, PlanePool, release, share
-from sfumato.stream.frame import Frame
+from sfumato.stream.frame import Frame, Plane
 from sfumato.stream.temporal.light import CHROMA_STEP, LUMA_STEP, Light
 from sfumato.stream.temporal.noise import NoiseMeter
 from sfumato.stream.temporal.shots import CutDetector
@@ -33,6 +34,9 @@ _PEAK = 6.5  # standard deviations of single samples: one false alarm in minutes
 _ALONE, _ALONE_CHROMA = 1.25, 2.2
 """A block that differs by so many times what noise can make moves, whatever is around it. Codecs
 leave the noise of chroma in few blocks."""
+
+LEAST_CUT = 1 / 8
+"""Where fewer of the blocks move, the frame begins no new shot."""
 
 _CROWD = (
     3  # of a block and its neighbours: codecs throw single ones, an edge crosses at least three
@@ -65,6 +69,8 @@ class Hold:
         """The noise found so far, in squared codes of 8 bit."""
         self._still = still
         self._cuts = CutDetector()
+        self._unseen = False
+        """The detector has not seen the last frame."""
         self._past: _Past | None = None
 
     def __call__(self, frame: Frame) -> Seen:
@@ -72,18 +78,31 @@ class Hold:
         past = self._past
         if past is None or not past.fits(frame):
             self.close()
-            past = self._past = _Past(frame)
+            past, self._unseen = _Past(frame), False
+            self._past = past
             return Seen(frame, past.all, past.none_change, self._cuts(frame), first=True)
         if _same(past.shown, frame):
-            self._cuts.again()
+            self._unseen = True
             held = _again(past.shown, frame)
             return Seen(held, past.none, past.none_change, variance=self.variance)
-        cut = self._cuts(frame)
         past.measure(frame)
         variances = past.meter(frame)
         self.variance = variances[0]
-        seen = past.settle(frame, variances if self._still else [0.0] * 3, cut)
+        if not self._still:
+            variances = [0.0] * len(variances)
+        moving = past.moving(variances)
+        seen = past.settle(frame, moving, variances, self._cuts_to(frame, moving))
         return replace(seen, variance=self.variance)
+
+    def _cuts_to(self, frame: Frame, moving: Mask) -> bool:
+        """Whether ``frame`` begins a new shot; a look at it is spared where little moves."""
+        if moving.mean() < LEAST_CUT:
+            self._unseen = True
+            return False
+        if self._unseen and self._past is not None:
+            self._cuts(self._past.shown)
+            self._unseen = False
+        return self._cuts(frame)
 
     def close(self) -> None:
         """Let go of the last frame."""
@@ -95,12 +114,18 @@ class Hold:
 
 def _same(shown: Frame, frame: Frame) -> bool:
     """Every sample is equal; most frames that are not show it in their first rows."""
-    pairs = list(zip(shown.planes, frame.planes, strict=True))
+    pairs = [(_words(a), _words(b)) for a, b in zip(shown.planes, frame.planes, strict=True)]
     return all(
         np.array_equal(a[top : top + 64], b[top : top + 64])
         for a, b in pairs
         for top in range(0, len(a), 64)
     )
+
+
+def _words(plane: Plane) -> NDArray[Any]:
+    """The samples, eight bytes in one where rows can be seen so."""
+    dense = plane.strides[1] == plane.itemsize and plane.shape[1] * plane.itemsize % 8 == 0
+    return plane.view(np.uint64) if dense else plane
 
 
 def _again(shown: Frame, frame: Frame) -> Frame:
@@ -137,13 +162,16 @@ class _Past:
         for now, shown, maps in zip(frame.planes, self.shown.planes, self._maps, strict=True):
             survey(now, shown, frame.pixels.bits, maps)
 
-    def settle(self, frame: Frame, variances: list[float], cut: bool) -> Seen:
+    def moving(self, variances: list[float]) -> Mask:
+        """Blocks of the frame measured that are not to be held."""
+        return self._moving(variances) if variances[0] > 0 else self._unequal()
+
+    def settle(self, frame: Frame, moving: Mask, variances: list[float], cut: bool) -> Seen:
         """The frame to show, and the blocks that differ from the one before.
 
         Several frames are on their way at once, so that each has maps of its own.
         """
         noisy = variances[0] > 0
-        moving = self._moving(variances) if noisy else self._unequal()
         changed = moving = self.all if cut and noisy else moving
         if noisy:
             followed = self._follow(moving, variances)
@@ -175,8 +203,8 @@ class _Past:
         for maps, light, variance in zip(self._maps, self._light, variances, strict=True):
             square, mean, peak = maps
             both = 2 * max(variance, LEAST_VARIANCE)  # what is shown is noisy too
-            excess = square / np.multiply(both, light.energy_tail, dtype=np.float32)
-            np.maximum(excess, peak / np.float32(_PEAK * both**0.5), out=excess)
+            excess = square / (light.energy_tail * np.float32(both))
+            np.maximum(excess, peak * np.float32(1 / (_PEAK * both**0.5)), out=excess)
             np.maximum(excess, light.steps(mean, both), out=excess)
             over = over | (excess > 1)
             alone = alone | (excess > (_ALONE if light is self._light[0] else _ALONE_CHROMA))

@@ -18,6 +18,9 @@ FOLLOWED_FRAMES = 8
 
 _SETTLED_FRAMES = 12  # over which the mean that a block had when it was held is found out
 _MEAN_FRAMES = 6.0  # of the running mean after that
+_WEIGHTS = np.array(  # of a new mean, by the frames since the block was held
+    [1.0, *(1 / age for age in range(1, _SETTLED_FRAMES + 1)), 1 / _MEAN_FRAMES], np.float32
+)
 _TAIL = 5.6  # standard deviations: one false alarm in some ten seconds of 720p
 _LEAST_DRIFT = 1 / 3  # of the least jump: codecs let chroma that is still wander by half a code
 _DRIFT_SHARE = (
@@ -67,23 +70,23 @@ class Light:
         ``variance``: of the noise, in squared codes of 8 bit.
         """
         self._frames += 1
+        still = ~moving
         self._age += 1
-        self._age[moving] = 0
-        age = self._age
-        weight = np.where(age > _SETTLED_FRAMES, 1 / _MEAN_FRAMES, 1 / np.maximum(age, 1))
-        self._mean += (mean - self._mean) * weight.astype(np.float32)
-        self._mean[moving] = 0
-        settled = age == _SETTLED_FRAMES
-        self._held[settled] = self._mean[settled]
-        self._held[moving] = 0
+        self._age *= still
+        self._mean += (mean - self._mean) * _WEIGHTS[np.minimum(self._age, _SETTLED_FRAMES + 1)]
+        self._mean *= still
+        np.copyto(self._held, self._mean, where=self._age == _SETTLED_FRAMES)
+        self._held *= still
         self._look(variance)
 
     def _look(self, variance: float) -> None:
         if self.shift is not None:
             self.shift = None
             self.follows, self.change = np.zeros_like(self.follows), np.zeros_like(self.change)
+        if self._frames % FOLLOWED_FRAMES:
+            return
         known = self._age > _SETTLED_FRAMES
-        if self._frames % FOLLOWED_FRAMES or not known.any():
+        if not known.any():
             return
         own = (self._mean - self._held) * known
         around = _average(own, known)

@@ -37,7 +37,6 @@ class CutDetector:
 
     def __init__(self) -> None:
         self._past: deque[Cells] = deque(maxlen=2)
-        self._last: Cells | None = None
 
     def __call__(self, frame: Frame) -> bool:
         """True on the first frame after a hard cut; the very first frame is none.
@@ -45,18 +44,13 @@ class CutDetector:
         A frame without contrast (black, white, fog) is never a cut: the next picture that shows
         something is held against the last two that did, so that one bright frame cuts nothing.
         """
-        cells = self._last = small_picture(frame.planes[0], frame.pixels.bits)
+        cells = small_picture(frame.planes[0], frame.pixels.bits)
         if cells is None:
             return False
         scores = (change_score(before, cells) for before in reversed(self._past))
         cut = bool(self._past) and all(score > CUT_SCORE for score in scores)
         self._past.append(cells)
         return cut
-
-    def again(self) -> None:
-        """The last frame once more, which is no cut: the same as calling with it, for nothing."""
-        if self._last is not None:
-            self._past.append(self._last)
 
 
 def small_picture(luma: Plane, bits: int = 8) -> Cells | None:

@@ -61,12 +61,15 @@ class Smoother:
         if cut or past is None or not past.fits(painted, fresh):
             past = self._past = _Past(painted, fresh.shape)
             return past.shown(painted)
+        for active in past.active:
+            active |= fresh
+        if not any(active.any() for active in past.active):
+            return past.shown(painted)
         noise = max(LEAST_NOISE, _ENERGY * variance)
         keep = keep_from_change(change, STILL * noise, MOVING * noise, MOST_KEPT * self.strength)
         for plane, state, out, active in zip(
             painted.planes, past.states, past.planes, past.active, strict=True
         ):
-            active |= fresh
             if active.any():
                 blend(plane, painted.pixels.bits, keep, state, active, out)
         return past.shown(painted)
