@@ -120,6 +120,7 @@ def test_a_live_run_with_everything(tmp_path: Path) -> None:
     figures = json.loads(report.read_text())
     assert figures["frames_out"] > 5 and figures["age_ms"]["p95"] >= figures["age_ms"]["p50"] > 0
     assert figures["style"] == "identity" and figures["governor"] == []
+    assert "predicted_peak_rss_bytes" not in figures  # nothing was promised
     assert isinstance(figures["dropped"], dict) and figures["stage_ms"]["decode"] > 0
     with av.open(str(record)) as container:
         times = [float(frame.time or 0) for frame in container.decode(video=0)]

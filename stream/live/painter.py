@@ -172,6 +172,7 @@ class LivePainter:
             scale=present.scale,
             tiles_run=self._counts.tiles_run,
             tiles_reused=self._counts.tiles_reused,
+            patches_run=self._counts.patches_run,
             frames_reused=self._counts.frames_reused,
             reused=self._counts.pixels_reused / max(1, self._counts.frames),
             changes=changes,
@@ -194,6 +195,10 @@ class LivePainter:
             report.style, report.precision = ours.style, ours.precision
             report.precision_reason, report.provider = ours.precision_reason, ours.provider
             report.plan, report.color = ours.plan, ours.color
+            report.noise_codes, report.memory_limit_bytes = (
+                ours.noise_codes,
+                ours.memory_limit_bytes,
+            )
             report.warnings += ours.warnings
 
     def close(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sfumato.stream.live.age import AgeMeter
@@ -24,6 +25,13 @@ class LiveReport(Report):
     scale: float = 1.0
     """The size at which frames were painted last."""
     reconnects: int = 0
+
+    def to_json(self) -> str:
+        """The report as indented JSON, without what is known of jobs only: style, size and
+        sinks may change on the way, and each change begins anew."""
+        fields = asdict(self)
+        del fields["predicted_peak_rss_bytes"], fields["cuts"]
+        return json.dumps(fields, indent=2)
 
 
 class Stopwatch:
@@ -47,6 +55,7 @@ def live_report(run: LiveRun, shown: AgeMeter, clock: Stopwatch) -> LiveReport:
     report.frames_in, report.frames_out = run.reader.frames, shown.shown
     report.frames_reused = stats.frames_reused
     report.tiles_run, report.tiles_reused = stats.tiles_run, stats.tiles_reused
+    report.patches_run = stats.patches_run
     report.pixels_reused = round(stats.reused, 4)
     report.seconds, report.cpu_seconds = clock.spent_s()
     report.steady_fps, _ = shown.recent()

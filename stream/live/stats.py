@@ -46,6 +46,7 @@ class LiveStats:
     """The size at which frames are painted."""
     tiles_run: int
     tiles_reused: int
+    patches_run: int
     frames_reused: int
     reused: float
     """Share of the pixels that were copied instead of painted, 0 to 1."""
@@ -77,6 +78,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.frames = self.tiles_run = self.tiles_reused = self.frames_reused = 0
+        self.patches_run = 0
         self.pixels_reused = 0.0
         """Frames' worth of pixels that were copied."""
 
@@ -84,10 +86,11 @@ class Counts:
     def counting(self, report: Report) -> Generator[None]:
         """Add what an engine's report grows by while it paints a frame."""
         run, reused, frames = report.tiles_run, report.tiles_reused, report.frames_reused
-        pixels = report.pixels_reused
+        pixels, patches = report.pixels_reused, report.patches_run
         yield
         self.pixels_reused += report.pixels_reused - pixels
         self.frames += 1
         self.tiles_run += report.tiles_run - run
         self.tiles_reused += report.tiles_reused - reused
         self.frames_reused += report.frames_reused - frames
+        self.patches_run += report.patches_run - patches
