@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
+from pathlib import Path
 
+import aiohttp
 import pytest
 from aiohttp import web
 
-from sfumato.stream.live.server.limits import Door, Handler, Refusal, network_of
+from sfumato.stream.live.server.limits import Door, Handler, network_of
 from tests.serving import answer_to, client, gone, run, status
 
 
@@ -137,12 +140,41 @@ async def answering_nothing(_request: web.BaseRequest) -> web.StreamResponse:
 
 def test_one_address_does_not_take_all_connections() -> None:
     async def test() -> None:
-        door = Door(web.Server(answering_nothing), 64)
-        handlers = [door() for _ in range(64)]
-        assert isinstance(door(), Refusal), "those on their way count"
-        admitted = [door.admit(one, "192.0.2.7") for one in handlers if isinstance(one, Handler)]
-        assert admitted == [True] * 16 + [False] * 48
-        assert isinstance(another := door(), Handler)
-        assert door.admit(another, "192.0.2.8")
+        server = web.Server(answering_nothing)
+        door = Door(server, 64)
+        handlers = [Handler(door, server) for _ in range(64)]
+        assert [door.admit(one, "192.0.2.7") for one in handlers] == [True] * 16 + [False] * 48
+        assert door.admit(Handler(door, server), "192.0.2.8")
+        door.forget(handlers[0])
+        assert door.admit(handlers[63], "192.0.2.7")
 
     run(test)
+
+
+def test_silent_handshakes_take_places_and_give_them_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("sfumato.stream.live.server.limits.HANDSHAKE_S", 60.0)
+
+    async def test() -> None:
+        async with client(tls=True, max_connections=3) as there:
+            port = there.server.guard.port
+            silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""  # hung up
+            for _, one in (*silent, (reader, writer)):
+                one.close()
+
+            async def answered() -> bool:
+                with contextlib.suppress(aiohttp.ClientError):
+                    url = f"https://127.0.0.1:{port}/"
+                    async with there.http.get(url, ssl=False) as answer:
+                        return answer.status == 200
+                return False
+
+            while not await answered():  # test.run() has the patience
+                await asyncio.sleep(0.02)
+
+    run(test, 30)  # before the handshakes would have timed out

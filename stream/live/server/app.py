@@ -15,7 +15,7 @@ from aiohttp import web
 from sfumato.stream.errors import SfumatoError
 from sfumato.stream.live.server.gallery import Gallery
 from sfumato.stream.live.server.guard import Guard
-from sfumato.stream.live.server.limits import HANDSHAKE_S, Door
+from sfumato.stream.live.server.limits import Door
 from sfumato.stream.live.server.routes import Server
 from sfumato.stream.live.server.settings import ServeSettings
 from sfumato.stream.live.server.tls import Tls, open_tls, own_addresses
@@ -72,14 +72,9 @@ async def _listen(
     runner: web.AppRunner, settings: ServeSettings, tls: Tls | None
 ) -> asyncio.Server:
     assert runner.server is not None
-    door = Door(runner.server, settings.max_connections)
+    door = Door(runner.server, settings.max_connections, tls.context if tls else None)
     try:
-        return await asyncio.get_running_loop().create_server(
-            door,
-            **_where(settings),
-            ssl=tls.context if tls else None,
-            ssl_handshake_timeout=HANDSHAKE_S if tls else None,
-        )
+        return await asyncio.get_running_loop().create_server(door, **_where(settings))
     except (OSError, ValueError) as exc:
         raise SfumatoError(
             f"--host {settings.host} --port {settings.port}: cannot listen there "

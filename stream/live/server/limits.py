@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
-import time
+import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
@@ -22,7 +22,8 @@ LINGER_S = 0.5
 SILENT_S = 15.0
 """How long a connection may stay without a request."""
 
-HANDSHAKE_S = 10.0
+HANDSHAKE_S = 5.0
+"""How long a TLS handshake may take."""
 
 LEAST_SHARE = 8
 """Connections that one address may have, however few there are in all: a browser takes 6."""
@@ -35,34 +36,42 @@ _UNHEARD.disabled = True  # aiohttp would print the address of whoever sends jun
 
 
 class Door:
-    """Makes a protocol for each connection, until there are as many as may be.
+    """Lets connections in, until there are as many as may be, from one address or in all.
 
-    A connection counts from when it is accepted. One whose TLS handshake fails is never heard of
-    again and counts until the handshake would have run out of time.
+    They count from when they are accepted: whoever is silent in a TLS handshake takes a place too.
     """
 
-    def __init__(self, server: web.Server, most: int) -> None:
-        self._server = server
+    def __init__(self, server: web.Server, most: int, tls: ssl.SSLContext | None = None) -> None:
+        self._server, self._tls = server, tls
         self._most = most
         self._share = max(LEAST_SHARE, most // 4)
-        self._coming: dict[Handler, float] = {}
         self._open: dict[Handler, str | None] = {}
+        self._greeted: set[asyncio.Task[None]] = set()
 
     def __call__(self) -> asyncio.Protocol:
         """What :meth:`asyncio.loop.create_server` calls."""
-        now_s = time.monotonic()
-        late_s = now_s - HANDSHAKE_S - 1
-        self._coming = {each: at_s for each, at_s in self._coming.items() if at_s > late_s}
-        if len(self._coming) + len(self._open) >= self._most:
-            return Refusal()
+        return Threshold(self)
+
+    def meet(self, transport: asyncio.Transport) -> None:
+        """Send a new connection away, or begin to speak with it."""
+        peer = transport.get_extra_info("peername")
         handler = Handler(self, self._server)
-        self._coming[handler] = now_s
-        return handler
+        if not self.admit(handler, peer[0] if peer else None):
+            transport.abort()
+        elif self._tls is None:
+            transport.set_protocol(handler)
+            handler.connection_made(transport)
+        else:
+            transport.pause_reading()  # what comes now is for TLS
+            greeted = asyncio.create_task(self._shake_hands(transport, handler, self._tls))
+            self._greeted.add(greeted)
+            greeted.add_done_callback(self._greeted.discard)
 
     def admit(self, handler: Handler, address: str | None) -> bool:
-        """Count a connection that is made, unless there are too many from where it comes."""
-        self._coming.pop(handler, None)
+        """Count a connection, unless there are too many, or too many from where it comes."""
         network = network_of(address)
+        if len(self._open) >= self._most:
+            return False
         if network is not None and Counter(self._open.values())[network] >= self._share:
             return False
         self._open[handler] = network
@@ -71,6 +80,58 @@ class Door:
     def forget(self, handler: Handler) -> None:
         """A connection is gone."""
         self._open.pop(handler, None)
+
+    async def _shake_hands(
+        self, transport: asyncio.Transport, handler: Handler, tls: ssl.SSLContext
+    ) -> None:
+        early = _Early()
+        try:
+            secure = await asyncio.get_running_loop().start_tls(
+                transport, early, tls, server_side=True, ssl_handshake_timeout=HANDSHAKE_S
+            )
+        except OSError:
+            secure = None
+        if secure is None:
+            self.forget(handler)
+        else:
+            early.hand_over(secure, handler)
+
+
+class Threshold(asyncio.Protocol):
+    """Where a connection is until it is let in."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See :class:`asyncio.Protocol`."""
+        assert isinstance(transport, asyncio.Transport)
+        self._door.meet(transport)
+
+
+class _Early(asyncio.Protocol):
+    """Keeps what comes between a handshake and the one who speaks."""
+
+    def __init__(self) -> None:
+        self._data: list[bytes] = []
+        self._lost = False
+
+    def data_received(self, data: bytes) -> None:
+        """See :class:`asyncio.Protocol`."""
+        self._data.append(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """See :class:`asyncio.Protocol`."""
+        self._lost = True
+
+    def hand_over(self, transport: asyncio.Transport, handler: Handler) -> None:
+        """From now on the connection is the handler's."""
+        transport.set_protocol(handler)
+        handler.connection_made(transport)
+        for data in self._data:
+            handler.data_received(data)
+        if self._lost:
+            handler.connection_lost(None)
 
 
 def network_of(address: str | None) -> str | None:
@@ -102,14 +163,6 @@ class Handler(web.RequestHandler):
         )
         self._door = door
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See :class:`asyncio.Protocol`."""
-        super().connection_made(transport)
-        peer = transport.get_extra_info("peername")
-        if not self._door.admit(self, peer[0] if peer else None):
-            assert isinstance(transport, asyncio.Transport)
-            transport.abort()
-
     def connection_lost(self, exc: BaseException | None) -> None:
         """See :class:`asyncio.Protocol`."""
         self._door.forget(self)
@@ -127,15 +180,6 @@ class Handler(web.RequestHandler):
         response = super().handle_error(request, status, exc, text)
         response.headers.update(HEADERS)
         return response
-
-
-class Refusal(asyncio.Protocol):
-    """Hangs up."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See :class:`asyncio.Protocol`."""
-        assert isinstance(transport, asyncio.Transport)
-        transport.abort()
 
 
 def check_length(request: web.Request, most_bytes: int) -> None:
