@@ -7,6 +7,8 @@ import gc
 import os
 import sys
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's would spin beside the start-up
+
 import click
 
 from sfumato.stream.cli.bench import bench
