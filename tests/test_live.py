@@ -136,7 +136,7 @@ def test_a_pipe_on_both_sides() -> None:
         input=given,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(b"YUV4MPEG2 W16 H16")
+    assert done.stdout.startswith(b"YUV4MPEG2 W16 H16 F10:1")
     assert 1 <= done.stdout.count(b"FRAME\n") <= 5
 
 

@@ -13,6 +13,7 @@ import pytest
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SettingsError, StyleError
 from sfumato.stream.frame import Frame
+from sfumato.stream.live.beat import Beat
 from sfumato.stream.live.painter import LivePainter, Painted
 from sfumato.stream.live.settings import LiveSettings
 from sfumato.stream.settings import PaintSettings
@@ -58,6 +59,13 @@ def test_a_frame_comes_back_painted_with_its_times(painter: LivePainter) -> None
     assert painted.captured_s == captured_s <= painted.painted_s <= time.monotonic()
     for before, after in zip(given.planes, painted.frame.planes, strict=True):
         np.testing.assert_allclose(before, after, atol=1)
+
+
+@pytest.mark.parametrize("source_fps", [10.0, 12.0, 24.0, 25.0, 30.0, 60.0, 240.0])
+def test_the_beat_is_the_one_asked_for(source_fps: float) -> None:
+    beat = Beat()
+    admitted = [beat.admits(5 + n / source_fps, 0.1) for n in range(int(20 * source_fps))]
+    assert abs(sum(admitted) - 200) <= 2
 
 
 def test_nothing_offered_is_nothing_taken(painter: LivePainter) -> None:

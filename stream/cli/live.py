@@ -195,8 +195,8 @@ def _sink(
         return VirtualCamera(fps)
     if is_stream(name):
         return Broadcast(name, fps=fps, source=source, overwrite=overwrite)
-    tags = lambda: run.reader.tags
-    return FileLive(name, tags, source=source, fps=settings.fps, overwrite=overwrite)
+    tags, rate = lambda: run.reader.tags, lambda: settings.fps or run.reader.fps
+    return FileLive(name, tags, source=source, fps=rate, overwrite=overwrite)
 
 
 @contextmanager

@@ -15,9 +15,9 @@ class Beat:
     def admits(self, at_s: float, interval_s: float) -> bool:
         """Whether a frame of this moment is due; a quarter of the interval early is near enough."""
         with self._lock:
-            if self._due_s - interval_s <= at_s < self._due_s - interval_s / 4:
+            if -1.5 * interval_s <= at_s - self._due_s < -interval_s / 4:
                 return False
-            late_s = at_s - self._due_s
+            on_beat = -interval_s / 4 <= at_s - self._due_s < interval_s
             # A beat that was missed is not caught up with: that would let a burst through.
-            self._due_s = (at_s if not 0 <= late_s < interval_s else self._due_s) + interval_s
+            self._due_s = (self._due_s if on_beat else at_s) + interval_s
             return True

@@ -99,6 +99,12 @@ class LiveReader:
         return None if self._feed is None else self._feed.info
 
     @property
+    def fps(self) -> float | None:
+        """Frames per second that the source says it has."""
+        rate = None if self.info is None else self.info.frame_rate
+        return None if rate is None else float(rate)
+
+    @property
     def tags(self) -> ColourTags:
         """How the pictures' colours are tagged."""
         return ColourTags() if self._feed is None else self._feed.tags

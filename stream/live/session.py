@@ -106,7 +106,9 @@ class Session:
         """Begin to record, or end it: the file is then whole."""
         if self._recording is None:
             name = f"{stamp()}.mp4"
-            self._recording = Outlet(FileLive(name, lambda: self._run.reader.tags))
+            self._recording = Outlet(
+                FileLive(name, lambda: self._run.reader.tags, fps=lambda: self._run.reader.fps)
+            )
             self._outlets.append(self._recording)
             return f"recording {name}"
         done, self._recording = self._recording, None

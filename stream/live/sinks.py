@@ -60,11 +60,12 @@ class FileLive(LiveSink):
         tags: Callable[[], ColourTags] = ColourTags,
         *,
         source: Path | None = None,
-        fps: float | None = None,
+        fps: Callable[[], float | None] = lambda: None,
         overwrite: bool = False,
     ) -> None:
-        """``source``: the file that is painted, which is never written to. Raises
-        :class:`SinkError` for what cannot be written to."""
+        """``source``: the file that is painted, which is never written to; ``fps``: how many
+        pictures a second are promised, asked when the first one comes. Raises :class:`SinkError`
+        for what cannot be written to."""
         self.name = "standard output" if target == "-" else target
         self.leave_s: float | None = LEAVE_PIPE_S if target == "-" else None
         self._target, self._tags, self._fps, self._overwrite = target, tags, fps, overwrite
@@ -110,7 +111,7 @@ class FileLive(LiveSink):
             raise SinkError(f"{exc}; {rest} keeps what was recorded until then") from exc
 
     def _begin(self, picture: Painted) -> tuple[Sink, Fit]:
-        like = LikeFirst(picture.frame, self._tags(), self._fps)
+        like = LikeFirst(picture.frame, self._tags(), self._fps())
         preset = PRESET if Path(self._target).suffix.lower() in (".mp4", ".mkv", ".mov") else None
         if self._target == "-":
             # A file of its own: a thread that hangs in sys.stdout would hang the exit too.
