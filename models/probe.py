@@ -45,7 +45,7 @@ def network_cost(path: Path, *, provider: str = "cpu", cache: Path | None = None
     Raises as :class:`~sfumato.models.session.StyleSession` does.
     """
     memory = Measurements("networks.json", cache)
-    key = measurement_key([path], provider)
+    key = measurement_key([path], provider, "any shape")
     known = memory.numbers(key, _RANGES)
     if known is not None:
         return NetworkCost(known["bytes_per_px"], round(known["fixed_bytes"]), known["ms_per_mpx"])

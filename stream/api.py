@@ -18,7 +18,7 @@ from sfumato.stream.convert import ToRgb
 from sfumato.stream.media import Sink, Source, open_sink, open_source
 from sfumato.stream.pace import Pace
 from sfumato.stream.pipeline import Pipeline
-from sfumato.stream.prepare import Prepared, expect_output, prepare
+from sfumato.stream.prepare import Prepared, decoder_threads, expect_output, prepare
 from sfumato.stream.report import Progress, Report, StageTimes, peak_rss_bytes
 from sfumato.stream.settings import (
     FileSettings,
@@ -92,6 +92,7 @@ def stylize(
         start_s=files.start_s,
         duration_s=files.duration_s,
         strict=files.strict,
+        decoder_threads=decoder_threads(painting),
     ) as opened:
         output = expect_output(fspath(sink), opened.info, files, rgb=opened.carried.rgb)
         prepared = prepare(opened.info, output, painting).checked()
@@ -119,7 +120,11 @@ def prepare_job(
     """
     painting, files = _split(options)
     with open_source(
-        source, start_s=files.start_s, duration_s=files.duration_s, strict=files.strict
+        source,
+        start_s=files.start_s,
+        duration_s=files.duration_s,
+        strict=files.strict,
+        decoder_threads=decoder_threads(painting),
     ) as opened:
         return prepare(
             opened.info,

@@ -32,6 +32,8 @@ class VideoInfo:
     """The stream carries no matrix tag; ``pixels.matrix`` follows from its height."""
     notes: tuple[str, ...] = ()
     """What a user should know about how this source is read, one sentence each."""
+    decoder_threads: int = 1
+    """Pictures that are decoded at the same time."""
 
 
 @dataclass(frozen=True, slots=True)

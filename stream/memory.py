@@ -24,9 +24,6 @@ CODE_BYTES = 29 << 20
 STARTUP_CODE_BYTES = 66 << 20
 """The same while kernels are loaded, most of it LLVM; given back before the first frame."""
 
-USUAL_PATCH = 0.5
-"""Size of patches as a share of the largest that a plan allows."""
-
 PER_THREAD_BYTES = 1 << 20
 """Stack and allocator arena of one thread that is busy."""
 
@@ -61,7 +58,6 @@ def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
     parts = {
         "program": program + CODE_BYTES,
         "network": _network(plan, work),
-        "patches": _patches(plan, work),
         "decoder": _decoder(plan, work),
         "frames": _frames(plan, work),
         "resizing": _resizing(plan, work),
@@ -72,14 +68,6 @@ def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
     loading = program + STARTUP_CODE_BYTES + parts["network"]
     parts["startup"] = max(0, loading - sum(parts.values()))
     return {name: round(size) for name, size in parts.items() if size}
-
-
-def _patches(plan: Plan, work: Work) -> float:
-    """A second network for the patches, which are rarely of the largest size that they may have."""
-    if not plan.patches or not plan.exact:
-        return 0
-    tiles_px = plan.workers * plan.patch_px
-    return work.network.fixed_bytes + USUAL_PATCH * tiles_px * work.network.bytes_per_px
 
 
 def _network(plan: Plan, work: Work) -> float:

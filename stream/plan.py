@@ -35,17 +35,10 @@ class Plan:
     tiles: tuple[Tile, ...]
     exact: bool
     """The overlap is the receptive field: the picture does not depend on this plan."""
-    patches: bool = True
-    """What changed little may be painted by tiles of another shape, which takes a second network."""
     decoder_threads: int = 1
     encoder_threads: int = 1
     lookahead_frames: int | None = None
     """Frames that the encoder collects before it decides; None: as many as its preset says."""
-
-    @property
-    def patch_px(self) -> int:
-        """Pixels of the largest patch."""
-        return self.tile_px[0] * self.tile_px[1] // 2
 
     def runs_like(self, other: Plan) -> bool:
         """One network with its threads serves both."""
@@ -62,7 +55,6 @@ class Plan:
             "queue": self.queue_frames,
             "frames_in_flight": self.frames_in_flight,
             "tiles_per_frame": len(self.tiles),
-            "patches": self.patches,
             "decoder_threads": self.decoder_threads,
             "encoder_threads": self.encoder_threads,
             "lookahead": self.lookahead_frames,

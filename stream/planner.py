@@ -32,9 +32,6 @@ RESERVE = 0.6
 """Share of the largest error of a prediction by which plans stay below the limit: predictions tend
 to be too high, and a job that grows beyond them is given smaller tiles on its way."""
 
-WITHOUT_PATCHES = 0.97
-"""What a frame per second is worth where little changes may not be painted by smaller tiles."""
-
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
@@ -97,10 +94,8 @@ def choose(found: list[Forecast]) -> Forecast:
 
 
 def worth(one: Forecast) -> float:
-    """Frames per second, less what a thin encoder costs in size, and what still scenes cost
-    without patches."""
-    worth = one.fps * LOOKAHEADS.get(one.plan.lookahead_frames, 1.0)
-    return worth if one.plan.patches else WITHOUT_PATCHES * worth
+    """Frames per second, less what a thin encoder costs in size."""
+    return one.fps * LOOKAHEADS.get(one.plan.lookahead_frames, 1.0)
 
 
 def _plans(work: Work, spec: StyleSpec, settings: PaintSettings, cores: int) -> Iterator[Plan]:
@@ -139,13 +134,12 @@ def _thinner(plan: Plan, work: Work, cores: int) -> Iterator[Plan]:
     if not work.encoder:
         threads = {cores: None}
     queues = [(2, plan.frames_in_flight), (1, plan.frames_in_flight), (1, 1)][many:]
-    choices = product(_lookaheads(work), threads, (True, False), queues)
-    for lookahead, count, patches, (queue, flight) in choices:
+    for lookahead, count, (queue, flight) in product(_lookaheads(work), threads, queues):
         yield replace(
             plan,
             queue_frames=queue,
             frames_in_flight=flight,
-            patches=patches,
+            decoder_threads=work.decoder_threads,
             encoder_threads=count,
             lookahead_frames=lookahead,
         )

@@ -26,6 +26,9 @@ from sfumato.stream.tuner import Tunings, pays
 from sfumato.stream.warm import Kernels
 from sfumato.stream.work import Work
 
+ROOMY_BYTES = 1 << 30
+"""From this limit on a second picture is decoded at the same time."""
+
 
 @contextmanager
 def style_errors() -> Generator[None, None, None]:
@@ -108,6 +111,7 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
         mixed=settings.strength < 1,
         encoder=output.encoder,
         preset=output.preset,
+        decoder_threads=info.decoder_threads,
         frames=1 if output.single else info.frames_estimate,
     )
     kernels = Kernels(work, spec, settings)
@@ -123,6 +127,14 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
         return Prepared(spec, choice, known, None, tuple(found), None, kernels)
     search = tunings if pays(chosen, settings) else None
     return Prepared(spec, choice, chosen, None, tuple(found), search, kernels)
+
+
+def decoder_threads(settings: PaintSettings) -> int:
+    """Threads for the source's decoder: two where there are cores and room for what they hold, since
+    one that decodes alone holds up what little is left to do where frames repeat."""
+    budget = find_budget(settings.memory_limit_bytes)
+    roomy = budget.memory_bytes is None or budget.memory_bytes >= ROOMY_BYTES
+    return min(2, budget.cores) if roomy else 1
 
 
 def paint_size(info: VideoInfo, scale: float) -> tuple[int, int]:

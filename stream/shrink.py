@@ -14,7 +14,7 @@ def smaller(plan: Plan, others: Iterable[Plan]) -> Plan | None:
 
     Both give the same picture: tiles are left alone where they are feathered.
     """
-    shortest = replace(plan, queue_frames=1, frames_in_flight=1, patches=False)
+    shortest = replace(plan, queue_frames=1, frames_in_flight=1)
     if shortest != plan:
         return shortest
     if not plan.exact:

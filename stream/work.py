@@ -31,6 +31,7 @@ class Work:
     preset: str = ""
     frames: int | None = None
     """How many the source promises."""
+    decoder_threads: int = 1
     threads_bounded: bool = True
     """The encoder's threads follow the plan."""
 

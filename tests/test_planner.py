@@ -68,7 +68,7 @@ def test_options_are_kept() -> None:
 
 def test_memory_grows_with_what_is_counted() -> None:
     usual = forecasts(work(), SPEC, PaintSettings(), Budget(None, 2))[0]
-    first = forecast(replace(usual.plan, patches=False), work(), Budget(None, 2))
+    first = forecast(usual.plan, work(), Budget(None, 2))
     more_of: list[dict[str, Any]] = [
         {"queue_frames": 5},
         {"frames_in_flight": 7},
@@ -76,7 +76,6 @@ def test_memory_grows_with_what_is_counted() -> None:
         {"encoder_threads": 8},
         {"lookahead_frames": 40},
         {"decoder_threads": 3},
-        {"patches": True},
         {"exact": False, "overlap_px": 8},
     ]
     for more_change in more_of:

@@ -25,7 +25,7 @@ def test_queues_go_first_then_tiles_until_nothing_is_left() -> None:
     plan = others()[0]
     first = smaller(plan, others())
     assert first is not None and first.tile_px == plan.tile_px
-    assert (first.queue_frames, first.frames_in_flight, first.patches) == (1, 1, False)
+    assert (first.queue_frames, first.frames_in_flight) == (1, 1)
     sizes, step = [], smaller(first, others())
     while step is not None:
         sizes.append(held_px(step))

@@ -144,6 +144,7 @@ class VideoReader(Source):
             frames_estimate=self._estimate(),
             guessed_colour=self._normal.guessed,
             notes=(*self._notes, *self._normal.notes),
+            decoder_threads=self._video.codec_context.thread_count,
         )
 
     def _carry(self, picture: VideoFrame, path: Path | None) -> Carried:
