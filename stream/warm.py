@@ -10,6 +10,7 @@ import numpy as np
 
 import sfumato.kernels
 from sfumato.kernels._jit import compiled
+from sfumato.kernels.crisp import crisp
 from sfumato.kernels.formats import PixelFormat
 from sfumato.kernels.hold import blocks_shape, settle, survey
 from sfumato.kernels.mix import mix
@@ -56,7 +57,8 @@ class Kernels:
 
 
 def load_rest(pixels: PixelFormat) -> None:
-    """Load the kernels that only some frames call, or compile them: holding, smoothing, mixing."""
+    """Load the kernels that only some frames call, or compile them: holding, smoothing, mixing,
+    enlarging."""
     size_px = (16, 16)
     planes = tuple(
         np.zeros(shape, np.uint8 if pixels.bits == 8 else np.uint16)
@@ -69,4 +71,5 @@ def load_rest(pixels: PixelFormat) -> None:
         settle(plane, plane.copy(), none.view(np.uint8), maps[0], maps[1], plane.copy())
         state = np.zeros(plane.shape, np.uint16)
         blend(plane, pixels.bits, maps[0], state, none, plane.copy())
+        crisp(plane, pixels.bits, 2.0, plane.copy())
     mix(planes, planes, 0.5, planes)

@@ -59,6 +59,8 @@ sfumato.live(
     "lavfi:testsrc2=size=96x64:rate=30,noise=alls=8:allf=t",
     duration_s=4, max_age_ms=5000, on_frame=lambda rgb: shown.append(1),
 )
+for _ in zip(run := sfumato.live("lavfi:testsrc2=size=96x64:rate=30", duration_s=2), range(20)):
+    run.switch(scale=0.5)
 print(len(shown), *late)
 """
 

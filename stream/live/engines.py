@@ -43,7 +43,8 @@ class Engines:
         if present is not None and present.key == key:
             return present
         if key not in self._engines:
-            self._engines[key] = self._builder.submit(Engine, key, self._times, self._note)
+            note = self._note if present is None else lambda _: None  # nobody waits for others
+            self._engines[key] = self._builder.submit(Engine, key, self._times, note)
         made = self._engines[key]
         if not made.done() and present is not None and present.key.fits(frame):
             return present
