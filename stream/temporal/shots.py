@@ -21,7 +21,7 @@ CUT_SCORE = 0.9
 cuts score 1.2 or more, the fastest real motion up to 0.7."""
 
 _ROWS, _COLUMNS = 36, 64  # cells of the small picture
-_SAMPLES = 2  # luma samples in each cell, in both axes
+_SAMPLES = 2  # luma samples in each cell, in both axes; summed by hand, which is many times faster
 _BLOCK_ROWS, _BLOCK_COLUMNS = 6, 8  # cells of a block: the picture has 6 × 8 of them
 _REACH_Y, _REACH_X = 2, 6  # cells: a tenth of the width between two frames
 _FLAT_CODES = (
@@ -62,8 +62,9 @@ def small_picture(luma: Plane, bits: int = 8) -> Cells | None:
         np.arange(cells * _SAMPLES) * size // (cells * _SAMPLES)
         for cells, size in zip((_ROWS, _COLUMNS), luma.shape, strict=True)
     )
-    samples = luma[rows][:, columns].reshape(_ROWS, _SAMPLES, _COLUMNS, _SAMPLES)
-    sums = samples.sum((1, 3), dtype=np.int64)
+    samples = luma[rows][:, columns].astype(np.int64)
+    lines = samples[::_SAMPLES] + samples[1::_SAMPLES]
+    sums = lines[:, ::_SAMPLES] + lines[:, 1::_SAMPLES]
     if sums.std() < _FLAT_CODES * _SAMPLES**2 * 2 ** (bits - 8):
         return None
     counts = np.bincount(sums.ravel())
@@ -80,17 +81,18 @@ def change_score(before: Cells, after: Cells) -> float:
         return float(still)  # most frames: no search needed
     around = np.pad(before, ((_REACH_Y, _REACH_Y), (_REACH_X, _REACH_X)), mode="edge")
     moved = sliding_window_view(around, before.shape)
-    errors = _blocks(np.abs(moved - after)).mean((-3, -1))
+    errors = _blocks(np.abs(moved - after)).mean(-1)
     return float(errors.min((0, 1)).mean() / detail)
 
 
 def _detail(cells: Cells) -> float:
     """Mean distance of the cells from the mean of their block."""
     blocks = _blocks(cells)
-    return float(np.abs(blocks - blocks.mean((-3, -1), keepdims=True)).mean())
+    return float(np.abs(blocks - blocks.mean(-1, keepdims=True)).mean())
 
 
 def _blocks(cells: Cells) -> Cells:
-    """The last two axes split into (block row, row, block column, column)."""
+    """The last two axes as (blocks, cells of a block)."""
     shape = (_ROWS // _BLOCK_ROWS, _BLOCK_ROWS, _COLUMNS // _BLOCK_COLUMNS, _BLOCK_COLUMNS)
-    return cells.reshape(*cells.shape[:-2], *shape)
+    split = cells.reshape(*cells.shape[:-2], *shape).swapaxes(-3, -2)
+    return split.reshape(*cells.shape[:-2], -1, _BLOCK_ROWS * _BLOCK_COLUMNS)
