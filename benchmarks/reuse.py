@@ -25,6 +25,8 @@ def reuse_figures(frames: int = FRAMES, repeats: int = REPEATS) -> list[dict[str
                      talking_head(folder / "head2.mp4", 2.0, frames)),
             _figures("talking head, noise of 4 codes", repeats,
                      talking_head(folder / "head4.mp4", 4.0, frames)),
+            _figures("the same, not coded (y4m)", repeats,
+                     talking_head(folder / "head4.y4m", 4.0, frames)),
             _figures("slide show", repeats, slide_show(folder / "slides.mp4", frames)),
             _figures("everything moves", repeats, sample(), *MOVING),
         ]  # fmt: skip

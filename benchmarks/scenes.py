@@ -25,7 +25,10 @@ Picture = NDArray[np.uint8]
 
 
 def talking_head(path: Path, sigma: float, frames: int) -> Path:
-    """A head talks before a still background; sensor noise of ``sigma`` codes is on everything."""
+    """A head talks before a still background; sensor noise of ``sigma`` codes is on everything.
+
+    A path ending in ``.y4m`` gets the samples as they are, which costs nothing to decode.
+    """
     width_px, height_px = HEAD_PX
     heads = [
         cv2.resize(picture, HEAD_PX, interpolation=cv2.INTER_CUBIC).astype(np.float32)
@@ -43,6 +46,8 @@ def talking_head(path: Path, sigma: float, frames: int) -> Path:
             noise = rng.standard_normal(shown.shape, np.float32)
             yield (shown + sigma * noise + 0.5).clip(0, 255).astype(np.uint8)
 
+    if path.suffix == ".y4m":
+        return _write(path, draw(), {}, "wrapped_avframe")
     return _write(path, draw(), {"crf": "12"})
 
 
@@ -86,12 +91,15 @@ def _slide(number: int, photos: list[Picture]) -> Picture:
     return slide
 
 
-def _write(path: Path, drawn: Iterable[Picture], options: dict[str, str]) -> Path:
+def _write(
+    path: Path, drawn: Iterable[Picture], options: dict[str, str], codec: str = "libx264"
+) -> Path:
     with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=RATE)
+        stream = container.add_stream(codec, rate=RATE)
         assert isinstance(stream, VideoStream)
         stream.width, stream.height, stream.pix_fmt = WIDTH_PX, HEIGHT_PX, "yuv420p"
-        stream.options = {"preset": "superfast", **options}
+        if codec == "libx264":
+            stream.options = {"preset": "superfast", **options}
         for picture in drawn:
             container.mux(stream.encode(VideoFrame.from_ndarray(picture, format="rgb24")))
         container.mux(stream.encode(None))

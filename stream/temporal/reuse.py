@@ -138,6 +138,8 @@ class Patches:
         self._size_px, self._most_px = size_px, most_px
         self._even = multiple if multiple % 2 == 0 else 2 * multiple
         self._margin = align_up(radius_px, self._even)
+        self._cut_px = TILE_COST_PX + 4 * self._margin**2
+        """What a cut costs at least: one more tile, and the halo at its corners."""
 
     def over(self, fresh: Mask) -> list[Tile]:
         """Tiles that give every fresh pixel; none where some part of it does not fit any."""
@@ -174,9 +176,14 @@ class Patches:
         y, y2, x, x2 = rows[0], rows[-1] + 1, columns[0], columns[-1] + 1
         fresh, left, top = fresh[y:y2, x:x2], left + int(x), top + int(y)
         height, width = fresh.shape
+        whole_px = self._cost_px(np.int64(width), np.int64(height))
+        spared_px = (fresh.size - np.count_nonzero(fresh)) * BLOCK_PX**2  # by any cuts, at most
+        if cuts == 0 or (spared_px < self._cut_px and whole_px < self._most_px):
+            yield left, top, left + width, top + height
+            return
         across, down = self._halves(fresh.T), self._halves(fresh)
         best = min(across.min(initial=np.inf), down.min(initial=np.inf))
-        if cuts == 0 or best >= self._cost_px(np.int64(width), np.int64(height)):
+        if best >= whole_px:
             yield left, top, left + width, top + height
         elif across.min(initial=np.inf) == best:
             place = int(across.argmin()) + 1
