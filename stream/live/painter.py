@@ -30,7 +30,8 @@ MOST_FPS = 60.0
 """Pictures per second that are painted at most unless more are asked for: what screens show."""
 
 WORKER_STAGES = ("gather", "infer", "scatter")
-"""Stages that all workers share; with smoothing they are what grows with the working size."""
+"""Stages that all workers share. They grow with the working size; smoothing does too, but what
+enlarging takes beside it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +263,7 @@ class LivePainter:
     def _scaled_s(self, engine: Engine) -> float:
         """Seconds spent so far with what grows with the working size, as the clock goes."""
         spent_ms = self._times.per_frame_ms(1)
-        shared_ms = sum(spent_ms[stage] for stage in WORKER_STAGES) / engine.workers
-        return (shared_ms + spent_ms["smooth"]) / 1e3
+        return sum(spent_ms[stage] for stage in WORKER_STAGES) / engine.workers / 1e3
 
     def _govern(self, level: Level, sample: Sample) -> None:
         with self._lock:
