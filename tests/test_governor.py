@@ -151,6 +151,21 @@ def test_a_moment_of_distress_does_not_cost_quality_for_ever() -> None:
     assert machine.level == LEVELS[0]
 
 
+def test_what_was_learnt_in_a_bad_moment_is_forgotten() -> None:
+    machine = Machine(ms_per_work=12)
+    machine.run(10)
+    assert machine.level == LEVELS[1]
+    machine.ms_per_work = 5  # the better level is tried, and somebody else takes the processor
+    while machine.level != LEVELS[0]:
+        machine.run(0.1)
+    machine.rest_ms = 60
+    machine.run(3)
+    assert machine.level != LEVELS[0]
+    machine.rest_ms = 3
+    machine.run(400)
+    assert machine.level == LEVELS[0]
+
+
 def test_a_still_scene_returns_to_full_quality() -> None:
     machine = Machine(ms_per_work=25)
     machine.run(5)

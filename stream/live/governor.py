@@ -42,6 +42,9 @@ LASTED_S = 20.0
 MOST_WRONG = 3.0
 """Predictions are corrected by what they got wrong before, up to this many times."""
 
+FORGET_S = 15.0
+"""For the times in which half of that is forgotten: four times this for the first failure."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -247,7 +250,16 @@ class Governor:
     def _predicted_s(self, index: int) -> float:
         """What painting a frame at a level would take, corrected by what is known of it."""
         better = index < self._index
-        return self._uncorrected_s(index) * (self._records[index].wrong if better else 1.0)
+        return self._uncorrected_s(index) * (self._wrong(index) if better else 1.0)
+
+    def _wrong(self, index: int) -> float:
+        """What predictions are to be multiplied by. It may have been learnt in a bad moment: once the
+        level may be tried again half is forgotten in a minute, or in four times as long for each
+        time that it failed before."""
+        record = self._records[index]
+        since_s = max(0.0, self._window[-1].done_s - record.barred_until_s) if self._window else 0.0
+        half_s = FORGET_S * (record.penalty_s / PENALTY_S) ** 2
+        return 1 + (record.wrong - 1) * 0.5 ** (since_s / half_s)
 
     def _uncorrected_s(self, index: int) -> float:
         scaled_s = self._typical(lambda s: s.scaled_s)
