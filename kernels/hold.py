@@ -168,14 +168,13 @@ def _settle(  # type: ignore[no-untyped-def]
             lower = min(above + 1, rise.shape[0] - 1)
             above = max(above, 0)
             rises = bool(np.any(rise[above]) or np.any(rise[lower]))
-        if not rises:
-            continue
-        if place == 0 or y == 0:
-            _spread(rise[above], ramp_x, lines[0])
-            _spread(rise[lower], ramp_x, lines[1])
-            _spread(phase[above], ramp_x, lines[2])
-            _spread(phase[lower], ramp_x, lines[3])
-        _follow(lines, ramp_y[place], y, limit, out[y])
+            if rises:
+                _spread(rise[above], ramp_x, lines[0])
+                _spread(rise[lower], ramp_x, lines[1])
+                _spread(phase[above], ramp_x, lines[2])
+                _spread(phase[lower], ramp_x, lines[3])
+        if rises:
+            _follow(lines, ramp_y[place], y, limit, out[y])
     for block_y in range(moving.shape[0]):
         top, bottom = block_y * down, min(block_y * down + down, rows)
         block_x = 0
