@@ -99,6 +99,21 @@ def test_strokes_follow_an_edge_and_else_the_idle_direction() -> None:
     assert abs(even[0][32, 32] * np.cos(0.5) + even[1][32, 32] * np.sin(0.5)) > 0.99
 
 
+def test_oil_lays_broken_colour_on_even_ground_and_little_on_skin() -> None:
+    def strokes(*colour: float) -> float:
+        even = np.broadcast_to(np.array(colour, np.float32), (96, 96, 3)).copy()
+        return float(render.to_lab(oil.render(even))[..., 0].std())
+
+    sky, skin, black = strokes(0.5, 0.6, 0.8), strokes(0.85, 0.65, 0.55), strokes(0, 0, 0)
+    assert sky > 4 and black < skin < 0.8 * sky
+
+
+def test_oil_paints_in_the_palette_it_is_given() -> None:
+    red = paint.Palette((50.0, 60.0, 40.0), paint.PHOTOS.covariance)
+    first, second = (oil.render(render.from_codes(photo()), p) for p in (oil.STARRY_NIGHT, red))
+    assert render.to_lab(second)[..., 1].mean() > render.to_lab(first)[..., 1].mean() + 20
+
+
 def test_cells_are_in_pixel_unshuffle_order_and_come_back() -> None:
     picture = np.random.default_rng(2).integers(0, 256, (8, 12, 3), dtype=np.uint8)
     cells = acceptance.to_cells(picture, 4)
@@ -217,3 +232,43 @@ def test_a_painter_that_goes_on_from_a_style_begins_as_that_style(more_blocks: i
     assert np.abs(codes - wanted).max() <= 1
     with pytest.raises(ModelError, match="another width"):
         start_from(Painter(replace(shape, width=48)), path)
+
+
+@pytest.mark.train
+def test_the_comb_is_what_repeats_from_cell_to_cell() -> None:
+    torch = pytest.importorskip("torch")
+    from sfumato.models.train.perceptual import comb
+
+    torch.manual_seed(0)
+    noise, even = torch.randn(1, 48, 24, 24), torch.ones(1, 48, 24, 24)
+    pattern = torch.randn(1, 48, 1, 1).expand(1, 48, 24, 24)
+    assert comb(even) == 0
+    assert comb(noise) < 0.25 * comb(pattern)
+
+
+@pytest.mark.train
+def test_contrast_counts_wherever_it_lies() -> None:
+    torch = pytest.importorskip("torch")
+    from torch.nn.functional import pixel_unshuffle
+
+    from sfumato.models.train.losses import contrast_loss
+    from sfumato.models.train.network import Shape
+
+    stripes = torch.arange(96).remainder(6).lt(3).float().expand(1, 3, 96, 96)
+    moved = contrast_loss(pixel_unshuffle(stripes.roll(3, 3), 4), stripes, Shape())
+    gone = contrast_loss(pixel_unshuffle(stripes * 0, 4), stripes, Shape())
+    assert moved < 0.1 * gone
+
+
+@pytest.mark.train
+def test_a_painting_makes_a_recipe_in_its_colours(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from sfumato.models.train import recipes
+
+    path = tmp_path / "reds.png"
+    noise = np.random.default_rng(4).integers(0, 60, (200, 240, 3))
+    cv2.imwrite(str(path), np.clip(noise + np.array([0, 20, 190]), 0, 255).astype(np.uint8))
+    recipe = recipes.of_painting(path)
+    assert recipe.name == "reds" and recipe.grain_seed is not None
+    painted = recipe.render(render.from_codes(photo()))
+    assert render.to_lab(painted)[..., 1].mean() > 20

@@ -31,19 +31,23 @@ def regression(
     *,
     calm: float = 0.0,
     seams: float = 0.0,
+    strokes: float = 0.0,
     steady: float = 0.0,
 ) -> Objective:
     """The objective of a style that copies a renderer.
 
     With ``flats``, each batch has ``count`` even patches beside it. ``calm`` weighs what is left of
     texture where the renderer left none: it is faint, and drowns in the error at edges. ``seams``
-    weighs steps from one cell to the next that are not in the rendering. ``steady`` weighs
-    how much more noise changes the painting.
+    weighs steps from one cell to the next that are not in the rendering. ``strokes`` weighs how
+    much contrast there is around each place, wherever it lies: a painter that is not sure where a
+    stroke goes would leave it out. ``steady`` weighs how much more noise changes the painting.
     """
 
     def objective(painter: Painter, cells: Tensor, wanted: Tensor) -> Tensor:
         painted = painter(cells)
         loss = picture_loss(painted, wanted, painter.shape, calm, seams)
+        if strokes:
+            loss = loss + strokes * contrast_loss(painted, wanted, painter.shape)
         if steady:
             loss = loss + steady * (painter(_noisier(cells)) - painted).abs().mean()
         return loss if flats is None else loss + flat_loss(painter, flats, count)
@@ -74,6 +78,18 @@ def picture_loss(
         if calm:
             still = wanted.diff(dim=axis).abs() < STILL
             loss = loss + calm * (still * image.diff(dim=axis).abs()).mean()
+    return loss
+
+
+def contrast_loss(painted: Tensor, wanted: Tensor, shape: Shape) -> Tensor:
+    """L1 of the mean change from pixel to pixel in windows of 12 × 12, each direction for itself."""
+    margin = min(shape.radius_px, 16)
+    pictures = functional.pixel_shuffle(painted, CELL), wanted
+    inner = [p[..., margin:-margin, margin:-margin] for p in pictures]
+    loss = painted.new_zeros(())
+    for axis in (2, 3):
+        mine, theirs = (functional.avg_pool2d(p.diff(dim=axis).abs(), 12, 4) for p in inner)
+        loss = loss + (mine - theirs).abs().mean()
     return loss
 
 

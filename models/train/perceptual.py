@@ -1,4 +1,4 @@
-"""Learn a user's own painting: content and Gram losses on EfficientNet-Lite0's features."""
+"""Learn a user's own painting: its colours by a renderer, its strokes by EfficientNet-Lite0."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -10,48 +10,71 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.models.train.content import Codes
+from sfumato.models.train.losses import picture_loss
 from sfumato.models.train.network import CELL, Painter
 
-STYLE_WEIGHT = 10.0
-CONTENT_WEIGHT = 1.0
-_SMOOTH_WEIGHT = 0.3
+_COMB_WEIGHT = 5.0
 _RANGE_WEIGHT = 5.0
 _LAYERS = 8
 """Stem and blocks 1…7, as expanded by each block's first convolution; the narrow outputs of the
 blocks, which they are squeezed to, teach colour and a dither and little else."""
-_CONTENT_LAYERS = 3
 _JITTER_PX = 8
 """The network that judges looks at every second pixel first: seen always in phase, a pattern of
 even period goes unpunished."""
+_WINDOW_PX, _STRIDE_PX = 160, 80
+_COMB_CELLS = 7
+_MARGIN_PX = 16
 
 
 class PaintingLoss:
     """The objective of a style that paints in the manner of one picture.
 
-    Gatys, Ecker and Bethge, "Image Style Transfer Using Convolutional Neural Networks" (2016), as
-    a training loss after Johnson, Alahi and Fei-Fei (2016).
+    The strokes are judged by Gram matrices (Gatys, Ecker and Bethge, "Image Style Transfer Using
+    Convolutional Neural Networks", 2016; as a training loss: Johnson, Alahi and Fei-Fei, 2016),
+    each crop by the part of the painting that is most like it: judged by the whole, a bright sky
+    and a dark wood both come out in the same middle tone. A rendering with the painting's colours
+    says what goes where; faces and print stay legible, which they do not with the judge's own
+    features for content.
     """
 
-    def __init__(self, painting: Codes, judge: nn.Module) -> None:
-        self._judge = judge
+    def __init__(self, painting: Codes, judge: nn.Module, style_weight: float = 1.0) -> None:
+        self._judge, self._style_weight = judge, style_weight
         with torch.no_grad():
-            self._grams = [_gram(f) for f in _features(judge, _tensor(painting))]
+            parts = [_grams(judge, part) for part in _windows(_tensor(painting))]
+        self._grams = [torch.cat(layer) for layer in zip(*parts, strict=True)]
 
     def __call__(self, painter: Painter, cells: Tensor, wanted: Tensor) -> Tensor:
-        """``wanted`` is the content, (n, 3, h, w), 0…1."""
-        image = functional.pixel_shuffle(painter(cells), CELL)
-        image, wanted = _jittered(image, wanted, painter.shape.radius_px)
-        seen = list(_features(self._judge, image))
-        with torch.no_grad():
-            content = list(_features(self._judge, wanted))[-_CONTENT_LAYERS:]
-        style = sum(map(_gram_error, seen, self._grams)) / len(seen)
-        likeness = sum(map(functional.mse_loss, seen[-_CONTENT_LAYERS:], content))
+        """``wanted`` is the rendering, (n, 3, h, w), 0…1."""
+        painted = painter(cells)
+        image, rendering = _jittered(functional.pixel_shuffle(painted, CELL), wanted)
         return (
-            STYLE_WEIGHT * style
-            + CONTENT_WEIGHT * likeness / _CONTENT_LAYERS
-            + _SMOOTH_WEIGHT * _roughness(image)
+            picture_loss(painted, wanted, painter.shape)
+            + self._style_weight * self._style(image, rendering)
+            + _COMB_WEIGHT * comb(painted - functional.pixel_unshuffle(wanted, CELL))
             + _RANGE_WEIGHT * (image - image.clamp(0, 1)).abs().mean()
         )
+
+    def _style(self, image: Tensor, rendering: Tensor) -> Tensor:
+        """Gram error to the part of the painting that looks like the rendering to the stem."""
+        with torch.no_grad():
+            stem = _gram(next(_features(self._judge, rendering)))
+            part = _errors(stem[:, None], self._grams[0][None]).argmin(dim=1)
+        seen = _grams(self._judge, image)
+        errors = [
+            _errors(mine, theirs[part]).mean()
+            for mine, theirs in zip(seen, self._grams, strict=True)
+        ]
+        return torch.stack(errors).mean()
+
+
+def comb(cells: Tensor) -> Tensor:
+    """What repeats from cell to cell around each place: the period-4 pattern of such networks.
+
+    Gram matrices have nothing against it, and it is the first texture that a network finds.
+    """
+    inside = cells.unflatten(1, (-1, CELL**2))
+    pattern = (inside - inside.mean(dim=2, keepdim=True)).flatten(1, 2)
+    return functional.avg_pool2d(pattern, _COMB_CELLS, 1).abs().mean()
 
 
 def load_judge() -> nn.Module:
@@ -76,29 +99,34 @@ def _features(judge: nn.Module, image: Tensor) -> Iterator[Tensor]:
         x = block(x)
 
 
+def _grams(judge: nn.Module, image: Tensor) -> list[Tensor]:
+    return [_gram(features) for features in _features(judge, image)]
+
+
 def _gram(features: Tensor) -> Tensor:
     flat = features.flatten(2)
     return flat @ flat.transpose(1, 2) / flat.shape[2]
 
 
-def _gram_error(features: Tensor, painting: Tensor) -> Tensor:
+def _errors(gram: Tensor, painting: Tensor) -> Tensor:
     """Squared error, as a share of the painting's own energy, so that all layers count alike."""
-    return (_gram(features) - painting).square().sum(dim=(1, 2)).mean() / painting.square().sum()
+    return (gram - painting).square().sum(dim=(-2, -1)) / painting.square().sum(dim=(-2, -1))
 
 
-def _jittered(image: Tensor, wanted: Tensor, margin_px: int) -> tuple[Tensor, Tensor]:
-    top, left = (int(v) for v in torch.randint(_JITTER_PX, (2,)))
-    height, width = (side - 2 * margin_px - _JITTER_PX for side in image.shape[-2:])
-    rows = slice(margin_px + top, margin_px + top + height)
-    columns = slice(margin_px + left, margin_px + left + width)
-    return image[..., rows, columns], wanted[..., rows, columns]
+def _windows(painting: Tensor) -> Iterator[Tensor]:
+    """Overlapping parts of (1, 3, h, w); the whole where it is smaller."""
+    height, width = painting.shape[-2:]
+    for top in range(0, max(1, height - _WINDOW_PX + 1), _STRIDE_PX):
+        for left in range(0, max(1, width - _WINDOW_PX + 1), _STRIDE_PX):
+            yield painting[..., top : top + _WINDOW_PX, left : left + _WINDOW_PX]
 
 
-def _roughness(image: Tensor) -> Tensor:
-    """Mean first and second differences, both ways."""
-    first = [image.diff(dim=axis) for axis in (2, 3)]
-    second = [image.diff(n=2, dim=axis) for axis in (2, 3)]
-    return torch.stack([difference.abs().mean() for difference in (*first, *second)]).sum()
+def _jittered(*images: Tensor) -> list[Tensor]:
+    """The same inner part of each, away from the padded border."""
+    top, left = (_MARGIN_PX + int(v) for v in torch.randint(_JITTER_PX, (2,)))
+    less = 2 * _MARGIN_PX + _JITTER_PX
+    height, width = (side - less for side in images[0].shape[-2:])
+    return [image[..., top : top + height, left : left + width] for image in images]
 
 
 def _tensor(picture: Codes) -> Tensor:

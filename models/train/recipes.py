@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,11 +17,17 @@ from sfumato.models.train.content import read_picture
 from sfumato.models.train.fit import Objective, Schedule
 from sfumato.models.train.losses import regression
 from sfumato.models.train.network import Shape
+from sfumato.models.train.paint import Palette
 from sfumato.models.train.perceptual import PaintingLoss, load_judge
-from sfumato.models.train.render import Image
+from sfumato.models.train.render import Image, from_codes, to_lab
 
-PAINTING_PX = 512
+PAINTING_PX = 640
 """Short side at which a painting is looked at: its strokes should be as wide as the style's."""
+
+PAINTING_STRENGTH = (0.5, 0.9)
+"""How far lightness and colour go towards a user's painting."""
+
+OIL = Shape(narrow=48, blocks=4, spacings=(1, 2, 1, 1), grain=True, gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +64,32 @@ def find(name: str) -> Recipe:
 
 
 def of_painting(path: Path) -> Recipe:
-    """Paint in the manner of the picture in ``path``; needs the extra ``[perceptual]``."""
+    """Paint in the manner of the picture in ``path``; needs the extra ``[perceptual]``.
+
+    The oil renderer in the painting's own colours says what goes where, the painting how the
+    paint lies; it has less of a say in the end, which takes strokes off faces.
+    """
     painting = read_picture(path, PAINTING_PX)
+    palette = Palette.of(to_lab(from_codes(painting)))
     return Recipe(
         name=path.stem,
         summary=f"in the manner of {path.name}",
-        render=lambda image: image,
-        renderer="content",
+        render=partial(oil.render, palette=palette, strength=PAINTING_STRENGTH),
+        renderer=f"oil-{path.stem}",
+        shape=OIL,
         stages=(
             Stage(
                 lambda: PaintingLoss(painting, load_judge()),
-                Schedule(steps=12_000, crop_px=256, rate=2e-3),
+                Schedule(steps=1_600, crop_px=192, rate=2e-3),
+            ),
+            Stage(
+                lambda: PaintingLoss(painting, load_judge(), style_weight=0.35),
+                Schedule(steps=300, crop_px=192, rate=8e-4, rounded_share=1.0, seed=2),
             ),
         ),
-        shape=Shape(blocks=5),
+        grain_seed=oil.GRAIN_SEED,
         textured=True,
+        start="oil",
     )
 
 
@@ -85,6 +103,14 @@ def _calm_toon() -> Objective:
 
 def _steady_toon() -> Objective:
     return regression(_toon_flats, calm=3.0, seams=1.0, steady=5.0)
+
+
+def _stroked() -> Objective:
+    return regression(strokes=1.0)
+
+
+def _stroked_without_seams() -> Objective:
+    return regression(seams=0.3, strokes=1.0)
 
 
 RECIPES = {
@@ -119,13 +145,17 @@ RECIPES = {
             summary="oil paint: strokes along the forms, the colours of The Starry Night",
             render=oil.render,
             renderer="oil",
-            shape=Shape(narrow=48, blocks=4, grain=True),
+            shape=OIL,
             stages=(
-                Stage(regression, Schedule(steps=9_500, rate=4e-3)),
-                Stage(lambda: regression(seams=2.0), Schedule(steps=3_500, rate=2e-3, seed=2)),
+                Stage(_stroked, Schedule(steps=4_400, rate=4e-3, rounded_share=0.0)),
+                Stage(
+                    _stroked_without_seams,
+                    Schedule(steps=400, rate=5e-4, rounded_share=1.0, seed=2),
+                ),
             ),
             grain_seed=oil.GRAIN_SEED,
             textured=True,
+            start="oil",
         ),
         Recipe(
             name="ukiyoe",
