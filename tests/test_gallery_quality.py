@@ -39,7 +39,7 @@ def scene(height_px: int = 128, width_px: int = 160) -> Codes:
 
 
 def test_the_promised_styles_ship() -> None:
-    assert {"toon", "toon-fast", "oil", "ukiyoe"} <= {style.name for style in STYLES}
+    assert {"toon", "toon-fast", "oil", "ukiyoe", "scream"} <= {style.name for style in STYLES}
 
 
 @pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
