@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import exp2
 
 from sfumato.stream.live.levels import Level
 
@@ -259,7 +260,7 @@ class Governor:
         record = self._records[index]
         since_s = max(0.0, self._window[-1].done_s - record.barred_until_s) if self._window else 0.0
         half_s = FORGET_S * (record.penalty_s / PENALTY_S) ** 2
-        return 1 + (record.wrong - 1) * 0.5 ** (since_s / half_s)
+        return 1 + (record.wrong - 1) * exp2(-since_s / half_s)
 
     def _uncorrected_s(self, index: int) -> float:
         scaled_s = self._typical(lambda s: s.scaled_s)
