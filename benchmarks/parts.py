@@ -24,7 +24,7 @@ from sfumato.stream.bench.plot import write_plot
 from sfumato.stream.bench.results import figures
 from sfumato.stream.bench.table import markdown_table, reasons, results_table
 
-STYLES = ("toon", "toon-fast", "oil", "ukiyoe")
+STYLES = ("toon", "toon-fast", "oil", "ukiyoe", "scream")
 PLOT = ROOT / "docs" / "images" / "memory.png"
 STAGE_FRAMES = 48
 HELP_REPEATS = 5
