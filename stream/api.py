@@ -169,7 +169,7 @@ class _Job:
         ):
             for frame in painted:
                 with times.stage("encode"):
-                    sink.write(replace(frame, repeats=pipeline.repeats))
+                    sink.write(frame)
                 self._pace.written()
                 report.frames_out += 1
                 if on_progress is not None:

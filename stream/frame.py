@@ -53,8 +53,6 @@ class Frame:
     """How long it is shown, in ticks of ``time_base``; 0 where the source does not say."""
     side_packets: tuple[Any, ...] = field(default=(), compare=False)
     """Packets of copied streams (audio, subtitles) that the source met before this frame."""
-    repeats: bool = field(default=False, compare=False)
-    """To the bit the picture that was written before: said only to whoever writes every frame."""
 
     def __post_init__(self) -> None:
         shapes = self.pixels.plane_shapes(self.width_px, self.height_px)

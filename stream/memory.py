@@ -71,11 +71,12 @@ def predict_memory(plan: Plan, work: Work) -> dict[str, int]:
 
 
 def _network(plan: Plan, work: Work) -> float:
-    tile_px = plan.tile_px[0] * plan.tile_px[1]
+    cost, tile_px = work.network, plan.tile_px[0] * plan.tile_px[1]
     busy = min(plan.workers, plan.frames_in_flight * len(plan.tiles))
-    workers = busy + WAITING * (plan.workers - busy)
+    more = busy - 1 + WAITING * (plan.workers - busy)
     threads = plan.workers * plan.intra_op * PER_THREAD_BYTES
-    return work.network.fixed_bytes + workers * tile_px * work.network.bytes_per_px + threads
+    per_px = cost.bytes_per_px + more * cost.more_bytes_per_px
+    return cost.fixed_bytes + tile_px * per_px + threads
 
 
 def _decoder(plan: Plan, work: Work) -> float:

@@ -88,8 +88,6 @@ class Pipeline:
         self._hold = Hold(still=settings.hold == "auto")
         self._enlarge = Enlarger(self._full)
         self._mixed: tuple[Plane, ...] | None = None
-        self.repeats = False
-        """The frame given last is to the bit the one before."""
         self._recode = cache(Recode)
         self._describe(prepared, self._stylizer.provider)
         release_startup_pages()  # else the first frames come on top of what loading took
@@ -142,8 +140,6 @@ class Pipeline:
                         painting.frame, seen.change, fresh, cut=seen.cut, variance=seen.variance
                     )
                     result = self._finished(original, smoothed)
-                same = not painting.portion.tiles and self._smoother.rests
-                self.repeats = same and self._settings.strength == 1
                 yield replace(result, side_packets=original.side_packets)
                 painting.release()
                 if (plan := steering.next_plan()) is not None:

@@ -32,7 +32,7 @@ def test_it_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     def measure(path: Path, provider: str) -> NetworkCost:
         calls.append(path)
-        return NetworkCost(28.0, 3_000_000, 25.0)
+        return NetworkCost(28.0, 3_000_000, 25.0, 40.0)
 
     monkeypatch.setattr(probe, "measure_network", measure)
     path, cache = find_style("toon").paths[0], tmp_path / "networks.json"
@@ -61,7 +61,7 @@ def test_it_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_what_was_never_measured_is_measured_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    measured = NetworkCost(28.0, 3_000_000, 25.0)
+    measured = NetworkCost(28.0, 3_000_000, 25.0, 40.0)
     monkeypatch.setattr(probe, "measure_network", lambda path, provider: measured)
     path, cache = find_style("toon").paths[0], tmp_path / "networks.json"
     network_cost(path, cache=cache)

@@ -68,7 +68,6 @@ class VideoCoder:
         self._durations: dict[int, int] = {}
         self._last_tick: int | None = None
         self._palette: Palette | None = None
-        self._last: VideoFrame | None = None
         self._convert = Converter()
         self._turn = None
         if like.carried.display_matrix and container.format.name not in TURNING_FORMATS:
@@ -79,8 +78,7 @@ class VideoCoder:
 
     def encode(self, frame: Frame) -> list[Packet[Any]]:
         """Packets that are ready after this frame; encoders hold some back."""
-        picture = self._last if frame.repeats and self._last else self._picture(frame)
-        self._last = picture
+        picture = self._picture(frame)
         self._stamp(picture, frame)
         return self._timed(self.stream.encode(picture))
 

@@ -44,8 +44,6 @@ class Smoother:
             raise SettingsError(f"{strength = } of smoothing should be from 0 (off) to 1")
         self.strength = strength
         self._past: _Past | None = None
-        self.rests = True
-        """The last call changed nothing that was not painted anew."""
 
     def __call__(
         self, painted: Frame, change: Blocks, fresh: Mask, *, cut: bool, variance: float = 0.0
@@ -61,13 +59,11 @@ class Smoother:
             return painted
         past = self._past
         if cut or past is None or not past.fits(painted, fresh):
-            past, self.rests = _Past(painted, fresh.shape), False
-            self._past = past
+            past = self._past = _Past(painted, fresh.shape)
             return past.shown(painted)
         for active in past.active:
             active |= fresh
-        self.rests = not any(active.any() for active in past.active)
-        if self.rests:
+        if not any(active.any() for active in past.active):
             return past.shown(painted)
         noise = max(LEAST_NOISE, _ENERGY * variance)
         keep = keep_from_change(change, STILL * noise, MOVING * noise, MOST_KEPT * self.strength)
