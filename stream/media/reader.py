@@ -37,6 +37,11 @@ MICROSECOND = Fraction(1, 1_000_000)
 """FFmpeg's AV_TIME_BASE."""
 
 
+LARGE_PX = 4_000_000
+"""Pixels of a frame from which one thread decodes: to paint it takes many times as long, and each
+further thread holds one frame more."""
+
+
 class VideoReader(Source):
     """One video stream of a container; see :class:`~sfumato.stream.media.source.Source`."""
 
@@ -95,7 +100,8 @@ class VideoReader(Source):
         self._side = side_streams(self._container, self._video)
         context = self._video.codec_context
         context.thread_type = "AUTO"
-        context.thread_count = decoder_threads
+        large = context.width * context.height >= LARGE_PX
+        context.thread_count = 1 if large else decoder_threads
         if self._strict:
             context.options = {"err_detect": "explode"}
         self._time_base = Fraction(self._video.time_base or MICROSECOND)
