@@ -36,7 +36,6 @@ LOOK_FOR_CAPTIONS = (0, 12)
 MICROSECOND = Fraction(1, 1_000_000)
 """FFmpeg's AV_TIME_BASE."""
 
-
 LARGE_PX = 4_000_000
 """Pixels of a frame from which one thread decodes: to paint it takes many times as long, and each
 further thread holds one frame more."""
