@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.models.cache import Measurements, measurement_key
 from sfumato.models.catalog import StyleFiles
 from sfumato.models.errors import ModelError
-from sfumato.models.head import read_head
+from sfumato.models.head import read_head, require_spec
 from sfumato.models.session import StyleSession, TileRunner
 from sfumato.models.spec import Precision
 from sfumato.models.tensors import to_picture, to_tensor
@@ -118,7 +118,8 @@ def _judge(int8: Path, fp32: Path, trial: Trial) -> Choice:
 
 def _probe_size(path: Path, width_px: int, height_px: int) -> tuple[int, int]:
     head = read_head(path)
-    return head.fixed_size_px or (min(width_px, PROBE_PX), min(height_px, PROBE_PX))
+    size_px = min(width_px, PROBE_PX), min(height_px, PROBE_PX)
+    return head.fixed_size_px or require_spec(head).least_tile_px(*size_px)
 
 
 def run_trial(

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sfumato.models.cache import Measurements, measurement_key
-from sfumato.models.head import read_head
+from sfumato.models.head import read_head, require_spec
 from sfumato.models.session import StyleSession, TileRunner
 
 PROBE_PX = (768, 512)
@@ -61,7 +61,8 @@ def network_cost(path: Path, *, provider: str = "cpu", cache: Path | None = None
 
 def measure_network(path: Path, provider: str = "cpu") -> NetworkCost:
     """Run one tile of the model and watch this process grow."""
-    width_px, height_px = read_head(path).fixed_size_px or PROBE_PX
+    head = read_head(path)
+    width_px, height_px = head.fixed_size_px or require_spec(head).least_tile_px(*PROBE_PX)
     trim_heap()
     before = private_bytes()
     with StyleSession(

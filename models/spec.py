@@ -83,6 +83,13 @@ class StyleSpec:
         """Channels of the output tensor."""
         return 3 * self.cell**2
 
+    def least_tile_px(self, width_px: int, height_px: int) -> tuple[int, int]:
+        """Width and height of the smallest tile that is at least so large."""
+        return (
+            -(-width_px // self.multiple) * self.multiple,
+            -(-height_px // self.multiple) * self.multiple,
+        )
+
     def tensor_shape(self, width_px: int, height_px: int, channels: int) -> tuple[int, ...]:
         """Shape of a tensor with ``channels`` that holds ``width_px`` × ``height_px`` pixels."""
         cells = (height_px // self.cell, width_px // self.cell)

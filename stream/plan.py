@@ -135,6 +135,7 @@ def _asked(tile_px: tuple[int, int], whole_px: tuple[int, int], multiple: int) -
     for name, size, whole in zip(("width", "height"), tile_px, whole_px, strict=True):
         if size <= 0 or (size < whole and (size % TILE_PX or size % multiple)):
             raise SettingsError(
-                f"--tile {tile_px[0]}x{tile_px[1]}: the {name} must be a multiple of 64"
+                f"--tile {tile_px[0]}x{tile_px[1]}: the {name} must be a multiple of 64, "
+                f"or at least {whole} to cover the frame"
             )
     return (min(tile_px[0], whole_px[0]), min(tile_px[1], whole_px[1]))

@@ -209,6 +209,27 @@ def styles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"int8": folder / "int8.onnx", "fp32": folder / "fp32.onnx"}
 
 
+@pytest.mark.parametrize("style", ["toon-fast", "ukiyoe"])
+def test_what_the_last_cell_sees_mirrored_is_painted_anew(style: str) -> None:
+    info = VideoInfo(333, 217, PIXELS)
+    rng = np.random.default_rng(3)
+    shapes = PIXELS.plane_shapes(333, 217)
+    before = [rng.integers(60, 190, shape, np.uint8) for shape in shapes]
+    after = [plane.copy() for plane in before]
+    after[0][192:208, :] = rng.integers(60, 190, (16, 333), np.uint8)  # a cell before the last ones
+    after[0][:, 304:320] = rng.integers(60, 190, (217, 16), np.uint8)
+
+    def both(reuse: Switch) -> list[list[bytes]]:
+        frames = (
+            Frame(tuple(p), PIXELS, n, Fraction(1, 30)) for n, p in enumerate((before, after))
+        )
+        chosen = PaintSettings(style=style, reuse=reuse, workers=1, smooth=0.0)
+        with Pipeline(info, PIXELS, chosen, Report(source="", sink=""), StageTimes()) as pipeline:
+            return [[p.tobytes() for p in frame.planes] for frame in pipeline.paint(frames)]
+
+    assert both("auto") == both("off")
+
+
 CASES: dict[str, dict[str, Any]] = {
     "whole frames and patches": {},
     "small tiles": {"tile_px": (128, 128)},

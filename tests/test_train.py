@@ -75,6 +75,22 @@ def test_toon_says_what_becomes_of_even_colours() -> None:
         np.testing.assert_allclose(toon.render(even)[24, 24], wanted, atol=0.01)
 
 
+def test_toon_keeps_small_print_apart() -> None:
+    page = np.full((64, 240, 3), 225, np.uint8)
+    for left in range(12, 228, 6):
+        page[24:34, left : left + 2] = 40  # ten pixels high, four apart
+    row = render.luma(toon.render(content.from_codes(page)))[29, 14:226]
+    assert row[:210].reshape(-1, 6).max(axis=1).min() > 0.6  # every gap stays light
+
+
+def test_made_pictures_hold_grey_print() -> None:
+    made = list(content.synthetic_pictures(16, side_px=96))
+    prints = made[1::2]
+    steep = [np.abs(np.diff(p[..., 1].astype(int), axis=1)).max() for p in prints]
+    assert min(steep) > 60
+    assert any(np.ptp(p.astype(int), axis=2).max() <= 1 for p in prints)
+
+
 def test_soft_steps_never_fall() -> None:
     values = np.linspace(0, 100, 2001, dtype=np.float32)
     stepped = render.soft_steps(values, 100 / 9, 1.6)
@@ -256,6 +272,21 @@ def test_contrast_counts_wherever_it_lies() -> None:
     cells = [torch.pixel_unshuffle(x, 4) for x in (stripes.roll(3, 3), stripes * 0)]
     moved, gone = (contrast_loss(painted, stripes, Shape()) for painted in cells)
     assert moved < 0.1 * gone
+
+
+@pytest.mark.train
+def test_a_wrong_tint_counts_on_pale_ground_only() -> None:
+    torch = pytest.importorskip("torch")
+    from sfumato.models.train.losses import tint_loss
+    from sfumato.models.train.network import Shape
+
+    grey = torch.full((1, 3, 96, 96), 0.8)
+    pink = torch.tensor([0.04, -0.02, -0.02])[None, :, None, None]
+    loud = torch.tensor([0.3, 0.0, -0.3])[None, :, None, None]
+    pairs = [(grey - 0.1, grey), (grey + pink, grey), (grey + loud + pink, grey + loud)]
+    losses = [float(tint_loss(torch.pixel_unshuffle(p, 4), w, Shape())) for p, w in pairs]
+    assert losses[0] == pytest.approx(0, abs=1e-6) and losses[2] == 0
+    assert losses[1] == pytest.approx(0.08 / 3, rel=1e-3)
 
 
 @pytest.mark.train

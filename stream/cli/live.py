@@ -139,6 +139,8 @@ def _play(
     record, overwrite = options.pop("record"), options.pop("overwrite")
     settings = _settings(options)
     names = list(chosen["sinks"]) or ["window"]
+    if record is not None and record.is_dir():
+        raise click.UsageError(f"--record {record}: this is a folder; name a file in it")
     targets = [*names, *([str(record)] if record else [])]
     _check_apart([*targets, *([str(report_path)] if report_path else [])])
     found = find_input(

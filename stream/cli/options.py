@@ -67,7 +67,7 @@ _PAINT = [
     click.option("--precision", type=click.Choice(PRECISIONS), default="auto",
                  show_default=True, help="auto takes INT8 only where it is faster here."),
     click.option("--tile", "tile_px", default="auto", show_default=True, metavar="auto|WxH",
-                 callback=_tile, help="Tile size, multiples of 64."),
+                 callback=_tile, help="Tile size: multiples of 64, or what covers the frame."),
     click.option("--overlap", "overlap_px", default="auto", show_default=True, metavar="auto|N",
                  callback=_count, help="Pixels that tiles share; less than auto is feathered."),
     click.option("--workers", default="auto", show_default=True, metavar="auto|N",

@@ -39,6 +39,8 @@ class Feed:
             context = self._video.codec_context
             context.thread_type = "SLICE"  # threads by frame hold back a picture each
             self._decoder = Decoder(source.name, container, self._video, (), strict=False)
+            rate = self._video.average_rate or self._video.guessed_rate
+        self._rate = Fraction(rate) if rate else None  # `info` is asked for by other threads, later
         self._normal: Normalizer | None = None
         self._turn: Turn | None = None
         self._kind: tuple[str, int, int, int, bool] | None = None
@@ -53,7 +55,6 @@ class Feed:
         normal = self._normal
         if normal is None:
             return None
-        rate = self._video.average_rate or self._video.guessed_rate
         width_px, height_px = normal.size_px
         if self._turn is not None:
             width_px, height_px = self._turn.size(width_px, height_px)
@@ -61,7 +62,7 @@ class Feed:
             width_px,
             height_px,
             self._pixels(normal),
-            frame_rate=Fraction(rate) if rate else None,
+            frame_rate=self._rate,
             time_base=MICROSECOND,
             guessed_colour=normal.guessed,
             notes=(*self.notes, *normal.notes),

@@ -136,8 +136,8 @@ class VideoWriter(Sink):
             container = av.open(local(self._partial), "w", container_options=self._options())
         except ValueError:
             raise SinkError(
-                f"cannot write {self.path}: {self.path.suffix or 'no ending'} is no kind of video "
-                "file that is known; use .mp4, .mkv, .mov, .webm, .gif, .png or .jpg"
+                f"cannot write {self.path}: {self.path.suffix or 'a name without ending'} is no kind "
+                "of video file that is known; use .mp4, .mkv, .mov, .webm, .gif, .png or .jpg"
             ) from None
         if container.format.no_file:  # playlists: many files, which no rename puts in place at once
             raise SinkError(
@@ -192,6 +192,8 @@ class VideoWriter(Sink):
         index goes to the front, so that a browser can play while it loads; a recording has one in
         each piece until it is whole."""
         flush = {"flush_packets": "1"} if self._recording else {}
+        if self._recording and self.path.suffix.lower() in (".mkv", ".webm"):
+            flush["cluster_time_limit"] = str(PIECE_US // 1000)
         if self.path.suffix.lower() not in (".mp4", ".mov", ".m4v"):
             return flush
         video = Fraction(self._like.info.time_base)

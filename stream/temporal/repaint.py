@@ -43,7 +43,8 @@ class Repaint:
         tiles, as with networks that take no others."""
         self.plan, self._on = plan, on
         local = spec.norm == "none"
-        self._reach = Reach(plan, size_px, spec.radius_px, local=local)
+        # The last cell may end behind the frame, and what it sees there is mirrored once more.
+        self._reach = Reach(plan, size_px, spec.radius_px + spec.multiple - 1, local=local)
         self._patches: Patches | None = None
         if local and plan.exact and patches:
             self._patches = Patches(size_px, spec.radius_px, spec.multiple, prod(plan.tile_px))

@@ -38,10 +38,11 @@ class Reach:
     """How far a change in the source shows in the painting."""
 
     def __init__(
-        self, plan: Plan, size_px: tuple[int, int], radius_px: int, *, local: bool
+        self, plan: Plan, size_px: tuple[int, int], farthest_px: int, *, local: bool
     ) -> None:
-        """``local`` False: any change shows everywhere, as with norms over the whole frame."""
-        self.plan, self.size_px, self.radius_px = plan, size_px, radius_px
+        """``farthest_px``: how far a change shows, within cells that are painted as a whole;
+        ``local`` False: it shows everywhere, as with norms over the whole frame."""
+        self.plan, self.size_px, self.farthest_px = plan, size_px, farthest_px
         self._local = local
 
     def fresh(self, changed: Mask) -> Mask:
@@ -51,7 +52,7 @@ class Reach:
         if not self._local:
             return np.ones_like(changed)
         if self.plan.exact:
-            return _grown(changed, -(-self.radius_px // BLOCK_PX))
+            return _grown(changed, -(-self.farthest_px // BLOCK_PX))
         fresh = np.zeros_like(changed)
         for tile in self._feathered(changed):
             fresh[_blocks(*_given(tile))] = True
