@@ -65,6 +65,14 @@ class TestStyle:
     def test_a_grey_ramp_keeps_rising(self, style: StyleFiles) -> None:
         assert acceptance.ramp_drop(painted(style, "int8")) <= 2
 
+    def test_greys_stay_grey(self, style: StyleFiles) -> None:
+        if spec_of(style).textured:
+            pytest.skip("has a palette of its own")
+        paint = painted(style, "int8")
+        fields = [paint(np.full((48, 48, 3), grey, np.uint8)) for grey in range(0, 256, 5)]
+        tints = [np.ptp(field.reshape(-1, 3).mean(axis=0)) for field in fields]
+        assert np.mean(tints) <= 2 and max(tints) <= 6
+
     def test_pixels_beyond_the_radius_change_nothing(self, style: StyleFiles) -> None:
         radius, picture = spec_of(style).radius_px, scene()
         other = picture.copy()

@@ -76,11 +76,12 @@ def test_toon_says_what_becomes_of_even_colours() -> None:
 
 
 def test_toon_keeps_small_print_apart() -> None:
-    page = np.full((64, 240, 3), 225, np.uint8)
-    for left in range(12, 228, 6):
-        page[24:34, left : left + 2] = 40  # ten pixels high, four apart
-    row = render.luma(toon.render(content.from_codes(page)))[29, 14:226]
-    assert row[:210].reshape(-1, 6).max(axis=1).min() > 0.6  # every gap stays light
+    page = np.full((256, 960), 225, np.uint8)
+    line, face = "over the lazy brown dog", cv2.FONT_HERSHEY_SIMPLEX
+    cv2.putText(page, line, (16, 140), face, 1.6, (40,), 6, cv2.LINE_AA)
+    small = np.asarray(cv2.resize(page, (240, 64), interpolation=cv2.INTER_AREA), np.uint8)
+    painted = toon.render(render.from_codes(np.repeat(small[..., None], 3, axis=2)))
+    assert render.luma(painted)[small > 195].min() > 0.35  # no ink where there is paper
 
 
 def test_made_pictures_hold_grey_print() -> None:

@@ -17,6 +17,9 @@ SHORT_SIDE_PX = 720
 LONG_SIDE_PX = 1400
 SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"}
 
+_LETTERS = list("etaoinshrdlucmfwygpbvkxqjz" * 3 + "ETAOINSHRDLU0123456789.,:;-" + " " * 18)
+_FACES = (cv2.FONT_HERSHEY_SIMPLEX, cv2.FONT_HERSHEY_DUPLEX, cv2.FONT_HERSHEY_COMPLEX)
+
 Codes = NDArray[np.uint8]
 """A picture, uint8 RGB (h, w, 3)."""
 
@@ -79,10 +82,11 @@ def pairs(
 
 
 def synthetic_pictures(count: int, side_px: int = 288, seed: int = 1) -> Iterator[Codes]:
-    """Ramps, soft light and flat patches with hard borders: what photos hold too little of."""
+    """Ramps, flat patches with hard borders, and print: what photos hold too little of."""
     rng = np.random.default_rng(seed)
+    kinds = (_ramp, _print, _patches, _print)
     for number in range(count):
-        yield (_patches if number % 3 == 2 else _ramp)(rng, side_px)
+        yield kinds[number % len(kinds)](rng, side_px)
 
 
 def _rendered(source: Codes, render: Callable[[Image], Image], kept: Path) -> Codes:
@@ -113,3 +117,24 @@ def _patches(rng: np.random.Generator, side_px: int) -> Codes:
     y, x = np.mgrid[:side_px, :side_px].astype(np.float32)
     distance = [np.hypot(x - cx, y - cy) for cx, cy in centres]
     return to_codes(blur(colours[np.argmin(distance, axis=0)], 0.6))
+
+
+def _print(rng: np.random.Generator, side_px: int) -> Codes:
+    """Lines of print 8 to 24 px high, dark on light or light on dark, half of it without colour."""
+    paper, ink = rng.uniform(0.6, 1, 3), rng.uniform(0, 0.3, 3)
+    if rng.random() < 0.5:
+        paper, ink = np.full(3, paper.mean()), np.full(3, ink.mean())
+    if rng.random() < 0.4:
+        paper, ink = ink, paper
+    cover, baseline = np.zeros((4 * side_px, 4 * side_px), np.uint8), 0
+    while baseline < cover.shape[0]:
+        height = 4 * rng.uniform(8, 24)
+        baseline += round(1.4 * height)
+        line = "".join(rng.choice(_LETTERS, 60))
+        face, weight = int(rng.choice(_FACES)), max(3, round(height / rng.uniform(6, 12)))
+        scale = height / 30  # capitals and what hangs below, of the Hershey faces
+        cv2.putText(cover, line, (8, baseline), face, scale, (255,), weight, cv2.LINE_AA)
+    size = (side_px, side_px)
+    share = from_codes(np.asarray(cv2.resize(cover, size, interpolation=cv2.INTER_AREA), np.uint8))
+    light = np.linspace(1, rng.uniform(0.75, 1), side_px)[None, :, None]
+    return to_codes(as_image(light * (paper + share[..., None] * (ink - paper))))

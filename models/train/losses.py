@@ -18,6 +18,9 @@ Flats = Callable[[Tensor], Tensor]
 STILL = 1.5 / 255
 """Neighbours in a rendering that differ by less belong to one even area."""
 
+PALE = 24 / 255
+"""Colours whose channels differ by less are nearly grey: there the eye sees two codes of tint."""
+
 NOISE = 2 / 255
 """Standard deviation of what a sensor adds, as in the acceptance of a style."""
 
@@ -33,6 +36,7 @@ def regression(
     seams: float = 0.0,
     strokes: float = 0.0,
     steady: float = 0.0,
+    tint: float = 0.0,
 ) -> Objective:
     """The objective of a style that copies a renderer.
 
@@ -40,7 +44,8 @@ def regression(
     texture where the renderer left none: it is faint, and drowns in the error at edges. ``seams``
     weighs steps from one cell to the next that are not in the rendering. ``strokes`` weighs how
     much contrast there is around each place, wherever it lies: a painter that is not sure where a
-    stroke goes would leave it out. ``steady`` weighs how much more noise changes the painting.
+    stroke goes would leave it out. ``steady`` weighs how much more noise changes the painting,
+    ``tint`` a wrong tint where the rendering is nearly grey.
     """
 
     def objective(painter: Painter, cells: Tensor, wanted: Tensor) -> Tensor:
@@ -48,6 +53,8 @@ def regression(
         loss = picture_loss(painted, wanted, painter.shape, calm, seams)
         if strokes:
             loss = loss + strokes * contrast_loss(painted, wanted, painter.shape)
+        if tint:
+            loss = loss + tint * tint_loss(painted, wanted, painter.shape)
         if steady:
             loss = loss + steady * (painter(_noisier(cells)) - painted).abs().mean()
         return loss if flats is None else loss + flat_loss(painter, flats, count)
@@ -93,6 +100,22 @@ def contrast_loss(painted: Tensor, wanted: Tensor, shape: Shape) -> Tensor:
     return loss
 
 
+def tint_loss(painted: Tensor, wanted: Tensor, shape: Shape) -> Tensor:
+    """L1 of what the colours differ from their own grey by, where the rendering is nearly grey."""
+    margin = min(shape.radius_px, 16)
+    image, wanted = (
+        p[..., margin:-margin, margin:-margin]
+        for p in (functional.pixel_shuffle(painted, CELL), wanted)
+    )
+    pale = (wanted.amax(dim=1, keepdim=True) - wanted.amin(dim=1, keepdim=True)) < PALE
+    return (pale * (_tint(image) - _tint(wanted)).abs()).mean()
+
+
+def _tint(colours: Tensor) -> Tensor:
+    """Colours (n, 3, …) less their own grey."""
+    return colours - colours.mean(dim=1, keepdim=True)
+
+
 def _noisier(cells: Tensor) -> Tensor:
     """The cells with noise of two more codes on the picture; the grain stays."""
     colours = cells[:, :COLOURS] + NOISE * torch.randn_like(cells[:, :COLOURS])
@@ -101,13 +124,17 @@ def _noisier(cells: Tensor) -> Tensor:
 
 
 def flat_loss(painter: Painter, flats: Flats, count: int) -> Tensor:
-    """Even patches must come out in the right colour, and even within the cell."""
-    colours = torch.round(torch.rand(count, 3) * 255) / 255
+    """Even patches must come out in the right colour, pale ones above all, and even within the cell."""
+    colours = torch.rand(count, 3)
     colours[: count // 4] = colours[: count // 4, :1]  # greys
+    pale = slice(count // 4, count // 2)
+    colours[pale] = (colours[pale, :1] + PALE * (colours[pale] - 0.5)).clamp(0, 1)
+    colours = torch.round(colours * 255) / 255
     side = 2 * painter.shape.radius_px // CELL + 1
     cells = colours.repeat_interleave(CELL**2, dim=1)[..., None, None].expand(-1, -1, side, side)
     middle = painter(cells)[:, :, side // 2, side // 2].view(count, 3, CELL**2)
     mean = middle.mean(dim=2, keepdim=True)
     wrong = (mean[..., 0] - flats(colours)).abs().mean()
+    tint = (_tint(mean[..., 0]) - _tint(flats(colours)))[: count // 2].abs().mean()
     uneven = (middle - mean).abs().mean() + (middle - mean).abs().amax(dim=2).mean()
-    return 0.3 * wrong + 1.0 * uneven
+    return 0.3 * wrong + 1.0 * uneven + tint

@@ -98,11 +98,11 @@ def _toon_flats(colours: Tensor) -> Tensor:
 
 
 def _calm_toon() -> Objective:
-    return regression(_toon_flats, calm=3.0, seams=1.0)
+    return regression(_toon_flats, calm=3.0, seams=1.0, tint=3.0)
 
 
 def _steady_toon() -> Objective:
-    return regression(_toon_flats, calm=3.0, seams=1.0, steady=5.0)
+    return regression(_toon_flats, calm=3.0, seams=1.0, steady=5.0, tint=3.0)
 
 
 def _stroked() -> Objective:

@@ -1,8 +1,8 @@
-"""Choose the last layer's integers again, so that even fields come out even at INT8.
+"""Choose the last layer's integers again, so that even fields come out even, and grey ones grey.
 
 Rounding a weight to 7 bits moves each of a cell's 16 pixels by its own small amount: on even
 colours that is a pattern of period 4. The last layer is linear, so the best integers can be
-searched for directly: those that keep photographs as trained and even fields even.
+searched for directly: those that keep photographs as trained, even fields even and grey ones grey.
 """
 
 # pyright: reportMissingImports=false
@@ -30,6 +30,8 @@ def settle(painter: Painter, photos: Tensor) -> None:
     if painter.shape.head != 1:
         raise ValueError(f"{painter.shape.head = } should be 1: only such a head can be settled")
     fields = _fields(painter)
+    colours = _middle_cell(fields)[:, :: CELL**2]
+    grey = np.ptp(colours, axis=1) == 0
     with torch.no_grad():
         seen = _every_seventh_cell(painter.features(photos))
         features = painter.features(fields)
@@ -38,13 +40,20 @@ def settle(painter: Painter, photos: Tensor) -> None:
         _settle_rows(painter.gate, seen, even, np.zeros((len(even), COLOURS)))
     with torch.no_grad():
         kept = _middle_cell(painter.kept(fields, features))
-    _settle_rows(painter.head, seen, even, kept)
+    _settle_rows(painter.head, seen, even, kept, grey)
 
 
-def _settle_rows(conv: QuantConv, seen: Floats, even: Floats, beside: Floats) -> None:
+def _settle_rows(
+    conv: QuantConv,
+    seen: Floats,
+    even: Floats,
+    beside: Floats,
+    grey: NDArray[np.bool_] | None = None,
+) -> None:
     """Choose integers that answer as before to what is ``seen``, and evenly to ``even`` fields.
 
-    Features (n, channels in). ``beside`` (n, channels out) is added to the answers to even fields.
+    Features (n, channels in). ``beside`` (n, channels out) is added to the answers to even fields,
+    which are to be without colour where ``grey`` (n,).
     """
     conv.fold()
     integers, scale = (t.double().numpy() for t in conv.integers())
@@ -52,6 +61,8 @@ def _settle_rows(conv: QuantConv, seen: Floats, even: Floats, beside: Floats) ->
     trained, offsets = weight[:, :, 0, 0], bias.copy()
     answers = even @ trained.T + offsets + beside
     means = answers.reshape(len(even), 3, CELL**2).mean(axis=2).repeat(CELL**2, axis=1)
+    if grey is not None:
+        means[grey] = means[grey].mean(axis=1, keepdims=True)
     weights = np.repeat([1 / len(seen), _EVENNESS / len(even)], [len(seen), len(even)])
     inputs = np.concatenate([seen, even])
     wanted = np.concatenate([seen @ trained.T + offsets, means - beside])

@@ -58,7 +58,7 @@ def train(
     stages = _stages(recipe, steps, seed)
     work = out_folder / "work"
     rendered = content.pairs(
-        content_folder, recipe.render, work / recipe.renderer, progress, synthetic=30
+        content_folder, recipe.render, work / recipe.renderer, progress, synthetic=80
     )
     learned, held_out = split(list(rendered))
     grain = None if recipe.grain_seed is None else grain_texture(recipe.grain_seed)

@@ -52,7 +52,9 @@ def render(image: Image) -> Image:
     broad = as_image(rolled(image, 2.0, 20, 4))
     places = _places(image, calm, broad)
     flat = _flattened(calm, broad, places)
-    line = _lines(fine, ridges(luma(flat), _BOLD), places)
+    grey = luma(image)
+    dark = smoothstep(as_image(blur(grey, 3.0) - grey), 0.04, 0.14)
+    line = _lines(fine, ridges(luma(flat), _BOLD), places, dark)
     return as_image(_palette(flat) * (1 - _INK * line)[..., None])
 
 
@@ -88,8 +90,11 @@ def _flattened(calm: Image, broad: Image, places: _Places) -> Image:
     return as_image(flat + 0.65 * skin * (calm - flat))
 
 
-def _lines(fine: Image, bold: Image, places: _Places) -> Image:
-    """Ink (h, w), 0…1: bold lines around shapes, fine ones in faces and letters; no specks."""
+def _lines(fine: Image, bold: Image, places: _Places, dark: Image) -> Image:
+    """Ink (h, w), 0…1: bold lines around shapes, fine ones in faces and letters; no specks.
+
+    In letters only where the picture itself is ``dark``: ink between them would join them.
+    """
     busy = blur(as_image(np.abs(fine)), 7.0)
     quiet = (pen.quiet + share * places.crowd for pen, share in ((_FINE, 0.9), (_BOLD, 0.5)))
     hushed = [as_image(r - q * busy) for r, q in zip((fine, bold), quiet, strict=True)]
@@ -97,7 +102,8 @@ def _lines(fine: Image, bold: Image, places: _Places) -> Image:
     thin = smoothstep(as_image(hushed[0] - 0.003 * places.skin), *_FINE.threshold)
     thick = smoothstep(hushed[1], *_BOLD.threshold) * (1 - np.minimum(1, small))
     ink = long_lines(as_image(np.maximum(thin, thick)), (0.12, 0.45), 10)
-    return as_image(np.maximum(ink, thin * places.skin))
+    joins = smoothstep(blur(places.letters, 4.0), 0.02, 0.12) * (1 - dark)
+    return as_image(np.maximum(ink, thin * places.skin) * (1 - joins))
 
 
 def _palette(flat: Image) -> Image:
