@@ -98,10 +98,14 @@ def _toon_flats(colours: Tensor) -> Tensor:
 
 
 def _calm_toon() -> Objective:
-    return regression(_toon_flats, calm=3.0, seams=1.0, tint=3.0)
+    return regression(_toon_flats, calm=3.0, seams=1.0)
 
 
 def _steady_toon() -> Objective:
+    return regression(_toon_flats, calm=3.0, seams=1.0, steady=5.0)
+
+
+def _neutral_toon() -> Objective:
     return regression(_toon_flats, calm=3.0, seams=1.0, steady=5.0, tint=3.0)
 
 
@@ -125,6 +129,7 @@ RECIPES = {
             stages=(
                 Stage(_calm_toon, Schedule(steps=6_000, rate=4e-3)),
                 Stage(_steady_toon, Schedule(steps=900, rate=2e-3, rounded_share=1.0, seed=2)),
+                Stage(_neutral_toon, Schedule(steps=700, rate=2.5e-3, rounded_share=1.0, seed=3)),
             ),
             start="toon",
         ),
@@ -137,6 +142,7 @@ RECIPES = {
             stages=(
                 Stage(_calm_toon, Schedule(steps=2_500, rate=4e-3)),
                 Stage(_steady_toon, Schedule(steps=500, rate=2e-3, rounded_share=1.0, seed=2)),
+                Stage(_neutral_toon, Schedule(steps=1_100, rate=2.5e-3, rounded_share=1.0, seed=3)),
             ),
             start="toon-fast",
         ),
