@@ -36,5 +36,7 @@ class Crew:
             self._runners.put(runner)
 
     def close(self) -> None:
-        """Let go of the network; runners in use end what they do."""
+        """Let go of the network and of the runners that are not in use."""
         self._session.close()
+        while not self._runners.empty():
+            self._runners.get_nowait()

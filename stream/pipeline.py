@@ -27,6 +27,7 @@ from sfumato.stream.steer import Steering
 from sfumato.stream.stylizer import Painting, Stylizer
 from sfumato.stream.temporal.hold import Hold, Seen
 from sfumato.stream.temporal.smooth import Smoother
+from sfumato.stream.warm import load_rest
 from sfumato.stream.watch import Watch
 
 SETTLED_FRAMES = 3
@@ -82,6 +83,8 @@ class Pipeline:
                     reuse=settings.reuse == "auto",
                 )
             )
+            for found in {info.pixels.bits: info.pixels, pixels.bits: pixels}.values():
+                load_rest(found, scaled=settings.scale != 1, mixed=settings.strength != 1)
             self._closing = stack.pop_all()
         strength = prepared.spec.smooth if settings.smooth is None else settings.smooth
         self._smoother = Smoother(strength)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from math import prod
 from time import perf_counter
@@ -115,6 +115,7 @@ class Stylizer:
         """Planes of the painting finished last."""
         self._retired: list[ThreadPoolExecutor] = []
         self._plan = plan
+        self._jobs: deque[_Job] = deque()
         opening = self._workers.submit(self._new_crew, plan)  # while kernels load
         grain = None if spec.grain_seed is None else grain_texture(spec.grain_seed)
         self._gather = Gather(pixels, tensor_format(spec, output=False), grain)
@@ -151,6 +152,8 @@ class Stylizer:
             self._workers = ThreadPoolExecutor(plan.workers, thread_name_prefix="paint")
         before = self._plan
         if not before.runs_like(plan):
+            for job in self._jobs:
+                wait(job.futures)  # or both networks would take memory at the same time
             self._crew.close()
             self._crew = self._new_crew(plan)
         self._begin(plan, afresh=not (before.exact and plan.exact))
@@ -185,7 +188,7 @@ class Stylizer:
 
     def paint(self, frames: Iterable[Seen]) -> Generator[Painting, None, None]:
         """Yield the paintings of the frames, in order. Release each when done with it."""
-        jobs: deque[_Job] = deque()
+        jobs = self._jobs
         try:
             for seen in frames:
                 jobs.append(self._submit(seen))
@@ -194,8 +197,8 @@ class Stylizer:
             while jobs:
                 yield self._finish(jobs.popleft())
         finally:
-            for job in jobs:
-                job.cancel()
+            while jobs:
+                jobs.popleft().cancel()
 
     def _submit(self, seen: Seen) -> _Job:
         whole = self._afresh or seen.first

@@ -56,9 +56,9 @@ class Kernels:
             self._memory.put(self._key, {"compiled": True})
 
 
-def load_rest(pixels: PixelFormat) -> None:
-    """Load the kernels that only some frames call, or compile them: holding, smoothing, mixing,
-    enlarging."""
+def load_rest(pixels: PixelFormat, *, scaled: bool = True, mixed: bool = True) -> None:
+    """Load the kernels that only some frames call, or compile them: holding, smoothing, and where
+    asked for enlarging and mixing. In the midst of a job, to do so takes half a second and 40 MiB."""
     size_px = (16, 16)
     planes = tuple(
         np.zeros(shape, np.uint8 if pixels.bits == 8 else np.uint16)
@@ -71,5 +71,7 @@ def load_rest(pixels: PixelFormat) -> None:
         settle(plane, plane.copy(), none.view(np.uint8), maps[0], maps[1], plane.copy())
         state = np.zeros(plane.shape, np.uint16)
         blend(plane, pixels.bits, maps[0], state, none, plane.copy())
-        crisp(plane, pixels.bits, 2.0, plane.copy())
-    mix(planes, planes, 0.5, planes)
+        if scaled:
+            crisp(plane, pixels.bits, 2.0, plane.copy())
+    if mixed:
+        mix(planes, planes, 0.5, planes)
