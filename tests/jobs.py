@@ -21,7 +21,9 @@ def work(size_px: tuple[int, int] = (1280, 720), **changes: Any) -> Work:
         paint_px=size_px,
         source=PixelFormat(),
         painted=PixelFormat(),
-        network=NetworkCost(bytes_per_px=28.0, fixed_bytes=3 * MIB, ms_per_mpx=27.0, more_bytes_per_px=28.0),
+        network=NetworkCost(
+            bytes_per_px=28.0, fixed_bytes=3 * MIB, ms_per_mpx=27.0, more_bytes_per_px=28.0
+        ),
         held_bytes=100 * MIB,
         encoder="libx264",
         preset="superfast",

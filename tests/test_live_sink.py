@@ -218,13 +218,13 @@ def test_fit_leaves_what_fits() -> None:
 
 def test_keys(tmp_path: Path) -> None:
     said: list[str] = []
-    settings = LiveSettings(paint=PaintSettings(style="oil"))
+    settings = LiveSettings(paint=PaintSettings(style="scream"))
     with LivePainter(settings) as painter:
         controls = Controls(
             painter, record=lambda: "recording", leave=lambda: said.append("left"), folder=tmp_path
         )
         assert controls.press("right", None) == "style toon"
-        assert controls.press("left", None) == "style oil"
+        assert controls.press("left", None) == "style scream"
         assert controls.press("down", None) == "strength 0.9"
         assert painter.settings.paint.strength == 0.9
         assert controls.press("s", None) == "scale 1"

@@ -17,7 +17,7 @@ def test_what_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     cases = {
         tmp_path / "gone" / "out.mp4": r"the folder .*gone does not exist",
         tmp_path / "out.xyz": r"\.xyz is no kind of video file .* use \.mp4",
-        tmp_path / "out": r"no ending is no kind of video file",
+        tmp_path / "out": r"a name without ending is no kind of video file",
         tmp_path: r"exists|is a folder",
         tmp_path / f"{'x' * 300}.mp4": r"the name is too long; choose a shorter one",
         Path("."): r"is a folder; name a file",
