@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.hold import BLOCK_PX
 from sfumato.stream.plan import Plan
 from sfumato.stream.temporal.hold import Mask
-from sfumato.stream.tiles import Span, Tile, align_up
+from sfumato.stream.tiles import Span, Tile, align_up, even_multiple
 
 TILE_COST_PX = 4_000
 """What starting a tile costs beside its pixels: about as much as painting so many."""
@@ -137,7 +137,7 @@ class Patches:
     ) -> None:
         """``most_px``: pixels of the largest tile that the network's buffers hold."""
         self._size_px, self._most_px = size_px, most_px
-        self._even = multiple if multiple % 2 == 0 else 2 * multiple
+        self._even = even_multiple(multiple)
         self._margin = align_up(radius_px, self._even)
         self._cut_px = TILE_COST_PX + 4 * self._margin**2
         """What a cut costs at least: one more tile, and the halo at its corners."""
