@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -65,12 +66,17 @@ def sample_at(size: str, frames: int) -> Path:
     return clip_at(sample(), size, frames, user_cache_path("sfumato") / "bench")
 
 
+def user_env() -> dict[str, str]:
+    """This process's environment, but with byte code kept, as it is where pip has installed."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
 def run_job(clip: Path, *options: str) -> dict[str, Any]:
     """Paint a clip with `sfumato run` in a fresh process and give its report."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         words = ["run", str(clip), "-o", f"{folder}/painted.mp4", "--preset", PRESET, "--quiet"]
         words += ["--report", str(report), *options]
-        subprocess.run([sys.executable, "-m", "sfumato", *words], check=True)
+        subprocess.run([sys.executable, "-m", "sfumato", *words], check=True, env=user_env())
         figures: dict[str, Any] = json.loads(report.read_text())
         return figures

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.harness import run_job
+from benchmarks.harness import run_job, user_env
 from sfumato.models.catalog import find_style
 from sfumato.models.cores import usable_cores
 from sfumato.models.head import read_spec
@@ -60,8 +60,7 @@ def _obvious(clip: Path, style: str) -> dict[str, Any]:
     assert fp32 is not None, f"{style} has no FP32 file"
     with tempfile.TemporaryDirectory() as folder:
         words = [str(clip), f"{folder}/painted.mp4", str(fp32), str(OBVIOUS_FRAMES)]
-        done = subprocess.run(
-            [sys.executable, "-c", _OBVIOUS, *words], check=True, capture_output=True, text=True
-        )
+        command = [sys.executable, "-c", _OBVIOUS, *words]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=user_env())
     figures: dict[str, Any] = json.loads(done.stdout)
     return figures
