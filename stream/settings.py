@@ -105,7 +105,9 @@ class FileSettings:
         if self.duration_s is not None and not 0 < self.duration_s < float("inf"):
             raise SettingsError(f"--duration {self.duration_s}: should be more than 0 seconds")
         if self.crf is not None and not 0 <= self.crf <= 63:
-            raise SettingsError(f"--crf {self.crf}: should be between 0 and 63")
+            raise SettingsError(
+                f"--crf {self.crf} should be 0 (best) to 51, or to 63 for libsvtav1 and libvpx-vp9"
+            )
 
 
 def check_names(given: Iterable[str], known: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -87,9 +88,13 @@ def test_run_paints_a_picture_and_reports(picture: Path, tmp_path: Path) -> None
         (["run", "IN", "-o", "out.png", "--workers", "-1"], 2, "--workers '-1'"),
         (["run", "IN", "-o", "out.png", "--strength", "2"], 2, "--strength 2.0"),
         (["run", "IN", "-o", "out.png", "--provider", "npu"], 1, "npu"),
+        (["run", "IN", "-o", "out.mp4", "--crf", "99"], 2, "--crf 99 should be 0 (best) to 51"),
+        (["run", "IN", "-o", "out.mp4", "--crf", "60"], 2, "--crf 60 should be 0 (best) to 51"),
+        (["run", "IN", "-o", "out.mp4", "--preset", "wild"], 2, "one of ultrafast, superfast"),
+        (["run", "IN", "-o", "out.mp4", "--codec", "x266"], 1, "try x265 or x264"),
+        (["run", "IN", "-o", "-", "--crf", "20"], 2, "--crf 20: '-' is y4m"),
+        (["model", "train", "zzz", "--content", ".", "-o", "x"], 1, "toon, toon-fast, oil"),
         (["run", "IN"], 2, "--output"),
-        (["run", "IN", "-o", "out.png", "--precison", "int8"], 2, "--precision"),
-        (["paint"], 2, "paint"),
     ],
 )
 def test_bad_input_is_one_clear_line(
@@ -98,9 +103,35 @@ def test_bad_input_is_one_clear_line(
     done = sfumato(*[str(picture) if word == "IN" else word for word in words], cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert message in done.stderr and "Traceback" not in done.stderr
-    errors = [line for line in done.stderr.splitlines() if line.startswith("Error:")]
-    assert len(errors) == 1
+    assert done.stderr.startswith("Error: ") and done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "message"),
+    [
+        (["paint"], "", "No such command 'paint'"),
+        (["run"], " run", "Missing argument 'INPUT'"),
+        (["run", "a.mp4", "-o", "b.mp4", "--precison", "int8"], " run", "--precision"),
+        (["run", "a.mp4", "-o", "b.mp4", "--crf", "x"], " run", "'--crf': 'x' is not"),
+        (["live", "--sink"], " live", "'--sink' requires an argument"),
+        (["model", "train"], " model train", "Missing option '--content'"),
+        (["model", "train", "--content", "no", "-o", "x"], " model train", "'no' does not exist"),
+    ],
+)
+def test_wrong_words_are_one_line_that_points_to_help(
+    words: list[str], command: str, message: str
+) -> None:
+    done = sfumato(*words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: ") and done.stderr.count("\n") == 1
+    assert message in done.stderr
+    assert re.search(rf"[.?] See `.*sfumato{command} --help`\.$", done.stderr.strip())
+
+
+def test_no_words_at_all_show_the_help() -> None:
+    done = sfumato("model")
+    assert done.returncode == 2 and "Commands:" in done.stderr
 
 
 def test_existing_output_is_kept_unless_told(picture: Path, tmp_path: Path) -> None:

@@ -235,7 +235,9 @@ def test_runs_that_cannot_be() -> None:
     ("words", "code", "said"),
     [
         (["--source", "77", "--sink", "null"], 1, "there is no camera /dev/video77"),
-        (["--source", "nothing.mp4", "--sink", "null"], 1, "nothing.mp4: No such file"),
+        (["--source", "nothing.mp4", "--sink", "null"], 1, "no file or camera is called that"),
+        (["--source", "nocam", "--sink", "null"], 1, "--source nocam: no file or camera is called"),
+        (["--source", "nocam", "--sink", "null"], 1, "`sfumato doctor` lists the cameras"),
         (["--source", SOURCE, "--sink", "nope://x"], 1, "nope is not known; use rtmp"),
         (["--source", SOURCE, "--sink", "nowhere/out.mp4"], 1, "create it first"),
         (["--source", SOURCE, "--sink", "null", "--style", "tune"], 1, "no style 'tune'"),

@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 
 from sfumato.models.errors import ModelError
-from sfumato.models.train import acceptance, content, extras, ink, oil, paint, render, toon, ukiyoe
+from sfumato.models.train import (
+    acceptance,
+    content,
+    extras,
+    ink,
+    names,
+    oil,
+    paint,
+    render,
+    toon,
+    ukiyoe,
+)
 from sfumato.models.train.acceptance import Painted
 from sfumato.models.train.content import Codes
 
@@ -170,6 +181,19 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"torch and onnx: run  pip install 'sfumato\[train\]'"):
         extras.require("train")
+
+
+def test_names_are_known_without_torch() -> None:
+    with pytest.raises(ModelError, match="no recipe is called 'zzz'; there are toon, toon-fast"):
+        names.check_name("zzz")
+
+
+@pytest.mark.train
+def test_names_are_those_of_the_recipes() -> None:
+    pytest.importorskip("torch")
+    from sfumato.models.train import recipes
+
+    assert tuple(recipes.RECIPES) == names.NAMES
 
 
 @pytest.mark.train

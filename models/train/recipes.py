@@ -11,11 +11,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from sfumato.models.errors import ModelError
 from sfumato.models.train import oil, toon, ukiyoe
 from sfumato.models.train.content import read_picture
 from sfumato.models.train.fit import Objective, Schedule
 from sfumato.models.train.losses import regression
+from sfumato.models.train.names import check_name
 from sfumato.models.train.network import Shape
 from sfumato.models.train.paint import Palette
 from sfumato.models.train.perceptual import PaintingLoss, load_judge
@@ -58,8 +58,7 @@ class Recipe:
 
 def find(name: str) -> Recipe:
     """A recipe by name; raises :class:`ModelError` with the names there are."""
-    if name not in RECIPES:
-        raise ModelError(f"no recipe is called {name!r}; there are: {', '.join(RECIPES)}")
+    check_name(name)
     return RECIPES[name]
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
-import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's would spin beside the start-up
 
@@ -14,6 +12,7 @@ import click
 from sfumato.stream.cli.bench import bench
 from sfumato.stream.cli.demo import demo
 from sfumato.stream.cli.doctor import doctor
+from sfumato.stream.cli.failure import fail, refuse
 from sfumato.stream.cli.live import live
 from sfumato.stream.cli.model import model
 from sfumato.stream.cli.plan import plan
@@ -40,14 +39,13 @@ def main() -> None:
     try:
         cli.main(standalone_mode=False, obj=stop)
     except click.ClickException as exc:
-        exc.show()
-        sys.exit(exc.exit_code)
+        refuse(exc, cli)
     except (click.Abort, KeyboardInterrupt):
         stop.exit()
     except Exception as exc:  # noqa: BLE001 - sorted into one-line errors and real faults there
         if stop.asked:  # a library may wrap the interrupt in an error of its own
             stop.exit()
-        _fail(exc)
+        fail(exc)
     finally:
         gc.freeze()  # the process ends: looking for garbage among its modules takes 0.3 s
 
@@ -60,27 +58,3 @@ def _fill_standard_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-
-
-def _fail(exc: Exception) -> None:
-    from sfumato.stream.errors import SettingsError, SfumatoError
-
-    if isinstance(exc, SfumatoError | OSError | MemoryError):
-        reason = _reason(exc)
-        click.echo(f"Error: {' '.join(reason.split())}", err=True)
-        sys.exit(2 if isinstance(exc, SettingsError) else 1)
-    raise exc
-
-
-def _reason(exc: Exception) -> str:
-    if isinstance(exc, FileNotFoundError) and exc.filename:
-        return f"{exc.filename}: {exc.strerror or 'no such file'}; check the name"
-    if isinstance(exc, OSError) and exc.filename and exc.strerror:
-        return f"{exc.filename}: {exc.strerror}"
-    if isinstance(exc, OSError) and exc.errno == errno.ENOSPC:
-        from sfumato.stream.media.errors import writing_reason
-
-        return f"cannot write: {writing_reason(exc)}"
-    if isinstance(exc, MemoryError):
-        return "out of memory; use fewer --workers, a smaller --tile, or --scale"
-    return str(exc) or type(exc).__name__

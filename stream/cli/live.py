@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from sfumato.stream.cli.options import live_options, report_option
+from sfumato.stream.cli.run import how_painted
 from sfumato.stream.cli.stop import Stop, pass_stop
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def _play(
     say: Say,
     options: dict[str, Any],
 ) -> LiveReport:
+    from sfumato.stream.errors import SourceError
     from sfumato.stream.live.inputs import find_input
     from sfumato.stream.live.run import LiveRun
     from sfumato.stream.live.session import Session
@@ -143,9 +145,15 @@ def _play(
         raise click.UsageError(f"--record {record}: this is a folder; name a file in it")
     targets = [*names, *([str(record)] if record else [])]
     _check_apart([*targets, *([str(report_path)] if report_path else [])])
-    found = find_input(
-        source, realtime=chosen["realtime"], size_px=chosen["size_px"], fps=settings.fps
-    )
+    try:
+        found = find_input(
+            source, realtime=chosen["realtime"], size_px=chosen["size_px"], fps=settings.fps
+        )
+    except FileNotFoundError as exc:
+        raise SourceError(
+            f"--source {source}: no file or camera is called that; "
+            "`sfumato doctor` lists the cameras"
+        ) from exc
     window = Window() if "window" in names else None
     with LiveRun(found, settings, duration_s=chosen["duration_s"], stop=asked, note=say) as run:
         make = partial(_sink, run=run, settings=settings, source=found.path, overwrite=overwrite)
@@ -232,6 +240,6 @@ def _summarize(report: LiveReport) -> None:
         f"{report.sink}: {report.frames_out} pictures in {report.seconds:.1f} s, "
         f"{report.fps:.1f} fps, age {ages['p50']:.0f} ms, 95 % under {ages['p95']:.0f} ms, "
         f"at most {ages['max']:.0f} ms, {sum(report.dropped.values())} frames dropped, "
-        f"{report.style} at {report.precision}, peak memory {report.peak_rss_bytes / 1e6:.0f} MB",
+        f"{how_painted(report)}",
         err=True,
     )

@@ -81,7 +81,7 @@ _PAINT = [
 
 _FILE = [
     click.option("--codec", metavar="NAME", help="Video encoder, such as libx265 or ffv1; libx264 unless OUTPUT wants another."),
-    click.option("--crf", type=int, metavar="N", help="Constant quality, lower is better; 18 for libx264."),
+    click.option("--crf", type=int, metavar="0..51", help="Constant quality, lower is better; 18 for libx264."),
     click.option("--preset", metavar="NAME", help="Encoder preset, from ultrafast to veryslow; veryfast if not given."),
     click.option("--start", "start_s", default="0", metavar="TIME", callback=_time,
                  help="Skip what comes before."),

@@ -39,6 +39,8 @@ def run(
         from sfumato.stream.media.errors import writing
         from sfumato.stream.report import write_text_whole
 
+        if sink == "-":
+            _check_uncoded(options)
         if report_path is not None:
             _check_report(report_path, source, sink)
         with progress_bar(quiet) as show:
@@ -48,6 +50,17 @@ def run(
             write_text_whole(report_path, report.to_json() + "\n")
     if not quiet:
         summarize(report)
+
+
+def _check_uncoded(options: dict[str, Any]) -> None:
+    """Refuse options of encoders where there is none."""
+    from sfumato.stream.errors import SettingsError
+
+    for name in ("codec", "crf", "preset"):
+        if options[name] is not None:
+            raise SettingsError(
+                f"--{name} {options[name]}: '-' is y4m, which is not coded; leave out --{name}"
+            )
 
 
 def _check_report(path: Path, source: str, sink: str) -> None:
@@ -67,7 +80,16 @@ def summarize(report: Report) -> None:
     frames = "1 frame" if report.frames_out == 1 else f"{report.frames_out} frames"
     sink = "standard output" if report.sink == "-" else report.sink
     click.echo(
-        f"{sink}: {frames} in {report.seconds:.1f} s, {report.fps:.1f} fps, {report.style} at "
-        f"{report.precision}, peak memory {report.peak_rss_bytes / 1e6:.0f} MB",
+        f"{sink}: {frames} in {report.seconds:.1f} s, {report.fps:.1f} fps, {how_painted(report)}",
         err=True,
+    )
+
+
+def how_painted(report: Report) -> str:
+    """The end of a summary: style, precision, what was assumed of the colours, and memory."""
+    matrix = report.color.get("matrix", "").replace("bt", "BT.")
+    assumed = f"colours taken as {matrix}, " if report.color.get("guessed") else ""
+    return (
+        f"{report.style} at {report.precision}, {assumed}"
+        f"peak memory {report.peak_rss_bytes / 1e6:.0f} MB"
     )

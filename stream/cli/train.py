@@ -6,11 +6,14 @@ from pathlib import Path
 
 import click
 
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
 
 @click.command("train")
 @click.argument("recipe", required=False)
-@click.option("--painting", type=click.Path(path_type=Path), help="Learn this painting instead.")
-@click.option("--content", type=click.Path(path_type=Path), required=True, help="Folder of photos.")
+@click.option("--painting", type=_FILE, help="Learn this painting instead.")
+@click.option("--content", type=_FOLDER, required=True, help="Folder of photos.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder.")
 @click.option("--steps", type=click.IntRange(min=1), help="Fewer is faster and worse.")
 @click.option("--seed", type=int, help="Another seed gives another network.")
@@ -29,9 +32,12 @@ def train(
     if (recipe is None) == (painting is None):
         raise click.UsageError("give either the name of a recipe or --painting FILE")
     from sfumato.models.train.extras import require
+    from sfumato.models.train.names import check_name
     from sfumato.stream.prepare import style_errors
 
     with style_errors():
+        if recipe is not None:
+            check_name(recipe)
         require("train")
         if painting is not None:
             require("perceptual")
