@@ -126,8 +126,43 @@ def test_untagged_video_is_guessed_by_its_height(
         assert source.info.guessed_colour
         assert source.info.pixels.matrix == matrix
         assert not source.info.pixels.full_range
-        (note,) = source.info.notes
-        assert f"BT.{matrix[2:]} taken" in note
+
+
+@pytest.mark.parametrize(
+    ("size_px", "av_format", "said"),
+    [
+        ((720, 576), "yuv420p", None),
+        ((1280, 720), "yuv420p", None),
+        ((720, 1280), "yuv420p", None),
+        ((1280, 544), "yuv420p", "BT.601 taken"),
+        ((960, 640), "yuv420p", "BT.601 taken"),
+        ((1280, 720), "yuvj420p", "BT.709 taken"),
+        ((640, 480), "yuvj420p", None),
+        ((1280, 544), "gray", None),
+        ((1280, 544), "rgb24", None),
+    ],
+)
+def test_only_doubtful_guesses_are_spoken_of(
+    size_px: tuple[int, int], av_format: str, said: str | None
+) -> None:
+    notes = Normalizer(VideoFrame(*size_px, av_format)).notes
+    assert bool(notes) == bool(said)
+    assert said is None or said in notes[0]
+
+
+@pytest.mark.parametrize("av_format", ["gray", "gray10le", "ya8"])
+@pytest.mark.parametrize(("tag", "full"), [(0, True), (1, False), (2, True)])
+def test_untagged_grey_is_full_range(av_format: str, tag: int, full: bool) -> None:
+    picture = VideoFrame(64, 16, av_format)
+    picture.color_range = tag
+    assert Normalizer(picture).pixels.full_range == full
+
+
+def test_libswscale_takes_grey_for_full_range() -> None:
+    """Why: who writes grey by FFmpeg, or sees it, has 16 as a grey and not as black."""
+    picture = VideoFrame.from_ndarray(np.full((16, 64), 16, np.uint8), format="gray")
+    assert picture.color_range == 0
+    assert picture.to_ndarray(format="rgb24").max() == 16
 
 
 @pytest.mark.parametrize("name", ["out.mp4", "out.mkv", "out.mov"])

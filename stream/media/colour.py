@@ -49,6 +49,10 @@ UNKNOWN_MATRICES = {
 HD_LINES = 720
 """From this height on untagged video counts as BT.709, below it as BT.601."""
 
+SD_PX = (1279, 576)
+"""Largest width and height that every player takes for standard definition: others, mpv among
+them, take BT.709 from 1280 columns or 577 lines on, as of a wide film cut out of HD."""
+
 
 @dataclass(frozen=True, slots=True)
 class ColourTags:
@@ -81,6 +85,16 @@ def guess_matrix(height_px: int) -> Matrix:
     return "bt709" if height_px >= HD_LINES else "bt601"
 
 
+def is_doubtful(matrix: Matrix, size_px: tuple[int, int], *, full_range: bool) -> bool:
+    """Whether a guessed matrix is one that other players would not take, so that a wrong one shows.
+
+    Full range is how JPEG codes pictures, which is in BT.601 (ITU-T T.871).
+    """
+    if matrix == "bt709":
+        return full_range
+    return size_px[0] > SD_PX[0] or size_px[1] > SD_PX[1]
+
+
 def matrix_of(frame: VideoFrame) -> tuple[Matrix, bool]:
     """The frame's matrix, and whether that is a guess. RGB frames get the one of their size."""
     if frame.colorspace == SMPTE_240M:
@@ -91,8 +105,11 @@ def matrix_of(frame: VideoFrame) -> tuple[Matrix, bool]:
 
 
 def is_full_range(frame: VideoFrame) -> bool:
-    """Whether luma spans 0…255. Untagged means limited, save for the yuvj formats."""
-    return frame.color_range == FULL or frame.format.name.startswith("yuvj")
+    """Whether luma spans 0…255. Untagged means limited, save for the yuvj formats and for grey,
+    which libswscale, and so what writes and plays such files, takes for full (its handle_jpeg)."""
+    if frame.color_range in (LIMITED, FULL):
+        return frame.color_range == FULL or frame.format.name.startswith("yuvj")
+    return frame.format.name.startswith(("yuvj", "gray", "ya"))
 
 
 def is_rgb(frame: VideoFrame) -> bool:

@@ -9,6 +9,7 @@ from sfumato.stream.frame import Plane
 from sfumato.stream.media.colour import (
     HD_LINES,
     SMPTE_240M,
+    is_doubtful,
     is_full_range,
     is_rgb,
     matrix_of,
@@ -58,16 +59,24 @@ class Normalizer:
             said.append("transparent parts are painted over black")
         return said
 
+    def _may_look_wrong(self) -> bool:
+        if not self.guessed or self.pixels.chroma == "grey":
+            return False
+        return is_doubtful(self.pixels.matrix, self.size_px, full_range=self.pixels.full_range)
+
     def _notes(self, first: VideoFrame) -> list[str]:
         notes = []
         bits = max((part.bits for part in first.format.components), default=8)
         if bits > 10:
             notes.append(f"{bits} bit {first.format.name} is read at 10 bit")
-        if self.guessed and self.pixels.chroma != "grey":
+        if self._may_look_wrong():
             hd = self.pixels.matrix == "bt709"
             lines = f"{HD_LINES} lines and more" if hd else f"fewer than {HD_LINES} lines"
-            name = self.pixels.matrix.replace("bt", "BT.")
-            notes.append(f"no colour matrix is tagged: {name} taken, as usual for {lines}")
+            taken, other = ("BT.709", "BT.601") if hd else ("BT.601", "BT.709")
+            notes.append(
+                f"no colour matrix is tagged: {taken} taken, as usual for {lines}; "
+                f"where reds and greens look wrong, tag the source as {other}"
+            )
         if has_alpha(first) and not self.rgb:
             notes.append("transparency is left out")
         if first.interlaced_frame:
