@@ -35,32 +35,40 @@ _UNITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaintSettings:
-    """How frames are painted. Raises :class:`SettingsError` for values that make no sense."""
+    """How frames are painted. Raises :class:`SettingsError` for values that make no sense.
+
+    Attributes:
+        style: A shipped style's name, or the path of an ONNX file.
+        strength: 0 to 1: 0 gives the source back, 1 the painting.
+        scale: 0.1 to 1: the share of width and height at which frames are painted; they are
+            brought back to their own size after.
+        precision: ``int8``, ``fp32``, or ``auto``: INT8 only where it is faster on this machine.
+        tile_px: Width and height of a tile, multiples of 64; None chooses.
+        overlap_px: 0 to 4096 pixels that neighbouring tiles share; None: twice the receptive
+            field, which is exact.
+        workers: 1 to 256 tiles painted at the same time; None: one per usable core.
+        provider: ONNX Runtime's execution provider: ``cpu``, ``cuda``, ``openvino``…
+        smooth: 0 (off) to 1: strength of temporal smoothing; None: what suits the style.
+        hold: ``auto`` keeps what only the sensor's noise changes as it was; ``off`` passes every
+            frame on as it is.
+        reuse: ``auto`` copies what cannot have changed from the painting before; ``off`` paints
+            every frame as a whole, with the same result.
+        memory_limit_bytes: Resident memory of the process to stay below, 2**20 to 2**50 bytes;
+            None: what its control group or resource limit allows, if there is any.
+    """
 
     style: str = DEFAULT_STYLE
-    """A shipped style's name, or the path of an ONNX file."""
     strength: float = 1.0
-    """0 gives the source back, 1 the painting."""
     scale: float = 1.0
-    """The size at which frames are painted; they are brought back to their own size after."""
     precision: Precision = "auto"
     tile_px: tuple[int, int] | None = None
-    """Width and height, multiples of 64; None chooses."""
     overlap_px: int | None = None
-    """Pixels that neighbouring tiles share; None: twice the receptive field, which is exact."""
     workers: int | None = None
-    """Tiles painted at the same time; None: one per usable core."""
     provider: str = "cpu"
     smooth: float | None = None
-    """Strength of temporal smoothing, 0 (off) to 1; None: what suits the style."""
     hold: Switch = "auto"
-    """Keep what only the sensor's noise changes as it was; ``off`` passes every frame on as it is."""
     reuse: Switch = "auto"
-    """Copy what cannot have changed from the painting before; ``off`` paints every frame as a whole,
-    with the same result."""
     memory_limit_bytes: int | None = None
-    """Resident memory of the process to stay below; None: what its control group or resource limit
-    allows, if there is any."""
 
     def __post_init__(self) -> None:
         _within("--strength", self.strength, 0, 1)
@@ -88,7 +96,19 @@ class PaintSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSettings:
-    """How files are read and written."""
+    """How files are read and written. Raises :class:`SettingsError` for values out of range.
+
+    Attributes:
+        codec: FFmpeg's name of a video encoder, such as ``libx265`` or ``ffv1``; None: what suits
+            the output's ending, ``libx264`` for most.
+        crf: Constant quality, 0 (best) to 51, or to 63 for ``libsvtav1`` and ``libvpx-vp9``;
+            None: the encoder's default, 18 for ``libx264``.
+        preset: Speed of the encoder, from ``ultrafast`` to ``veryslow``; None: ``veryfast``.
+        start_s: Seconds of the source to skip, 0 or more.
+        duration_s: Seconds after which to stop, more than 0; None: at the end.
+        overwrite: Replace the output if it exists.
+        strict: Fail on the first damaged packet instead of counting it.
+    """
 
     codec: str | None = None
     crf: int | None = None
@@ -97,7 +117,6 @@ class FileSettings:
     duration_s: float | None = None
     overwrite: bool = False
     strict: bool = False
-    """Fail on the first damaged packet instead of counting it."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.start_s < float("inf"):

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
+
 import pytest
 
 from sfumato.stream.errors import SettingsError
-from sfumato.stream.settings import parse_time
+from sfumato.stream.live.settings import LiveSettings
+from sfumato.stream.settings import FileSettings, PaintSettings, parse_time
+
+
+@pytest.mark.parametrize("settings", [PaintSettings, FileSettings, LiveSettings])
+def test_help_explains_every_field(settings: type) -> None:
+    said = re.findall(r"^    (\w+): \S", inspect.getdoc(settings) or "", re.MULTILINE)
+    assert said == [field.name for field in dataclasses.fields(settings)]
 
 
 @pytest.mark.parametrize(

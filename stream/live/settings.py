@@ -23,16 +23,21 @@ def check_duration(duration_s: float | None) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSettings:
-    """How fresh, how fluent, and how frames are painted. Raises :class:`SettingsError`."""
+    """How fresh, how fluent, and how frames are painted. Raises :class:`SettingsError`.
+
+    Attributes:
+        paint: How frames are painted; its ``scale`` does not count.
+        scale: 0.1 to 1: the size at which frames are painted; None lets the governor choose from
+            1 down to ½.
+        max_age_ms: 10 to 10 000 ms: the oldest a picture should be when it is shown.
+        fps: 1 to 240 frames per second to hold, and the most to show; None holds
+            :data:`LEAST_FPS` and shows all.
+    """
 
     paint: PaintSettings = field(default_factory=PaintSettings)
-    """Its ``scale`` does not count: :attr:`scale` does."""
     scale: float | None = None
-    """The size at which frames are painted; None lets the governor choose from 1 down to ½."""
     max_age_ms: float = MAX_AGE_MS
-    """Oldest a picture should be when it is shown, in milliseconds."""
     fps: float | None = None
-    """Frames per second to hold, and the most to show; None holds :data:`LEAST_FPS`, shows all."""
 
     def __post_init__(self) -> None:
         if not 10 <= self.max_age_ms <= 10_000:
