@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import subprocess
 import sys
 import time
@@ -169,6 +170,23 @@ def test_a_file_plays_at_its_own_pace_and_ends(tmp_path: Path) -> None:
     assert len(taken.frames) == 8
     assert taken.frames[-1][1] - taken.frames[0][1] == pytest.approx(7 / 25, abs=0.001)
     assert time.monotonic() - started_s >= 7 / 25
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes")
+@pytest.mark.parametrize("realtime", [False, True])
+def test_a_recording_in_a_pipe_is_noticed(tmp_path: Path, realtime: bool) -> None:
+    pipe, taken = tmp_path / "pipe", Taken()
+    os.mkfifo(pipe)
+    film = b"YUV4MPEG2 W16 H16 F30:1 Ip A1:1 C420jpeg\n" + (b"FRAME\n" + bytes(384)) * 45
+    writing = Thread(target=pipe.write_bytes, args=(film,))
+    writing.start()
+    with LiveReader(find_input(str(pipe), realtime=realtime), taken, SHORT) as reading:
+        reading.start()
+        wait_for(lambda: reading.state == "ended", "the end")
+        reading.check()
+    writing.join()
+    assert len(taken.frames) == 45
+    assert any("for a recording use --realtime" in said for said in reading.warnings()) != realtime
 
 
 def test_an_address_with_an_end_ends(tmp_path: Path) -> None:

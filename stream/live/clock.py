@@ -11,6 +11,9 @@ JUMP_S = 1.5
 LATE_S = 0.5
 """A file that is read so late goes on from now: nobody wants to see it hurry."""
 
+HURRY_S = 1.0
+"""Less than this may come at once from something live: it had waited in buffers."""
+
 
 class ArrivalClock:
     """For pictures that come when they come: what came quickest had no delay, the rest waited.
@@ -23,9 +26,18 @@ class ArrivalClock:
         self._offset_s: float | None = None
         self._next_s = 0.0
         self._since_s = 0.0
+        self._first_s: tuple[float, float] | None = None
+        self._played_s = self._passed_s = 0.0
+
+    @property
+    def hurried(self) -> bool:
+        """Twice as much has come as can be taken in that time: it is a recording, not live."""
+        return self._played_s > max(HURRY_S, 2 * self._passed_s)
 
     def captured_s(self, time_s: float, now_s: float) -> float:
         """When the picture with the source's own ``time_s`` was taken, at most ``now_s``."""
+        self._first_s = self._first_s or (time_s, now_s)
+        self._played_s, self._passed_s = time_s - self._first_s[0], now_s - self._first_s[1]
         offset_s = now_s - time_s
         if self._offset_s is None or not -JUMP_S < offset_s - self._offset_s < JUMP_S:
             self._offset_s = self._next_s = offset_s

@@ -88,6 +88,11 @@ class Feed:
         """How often reading fell behind a recording's own pace."""
         return 0 if self._paced is None else self._paced.moved
 
+    @property
+    def hurried(self) -> bool:
+        """Whether a recording came through a pipe as fast as it could be read."""
+        return self._source.kind == "pipe" and self._arrivals.hurried
+
     def frames(self) -> Iterator[tuple[Frame, float]]:
         """Each picture and when it was taken, in seconds of ``time.monotonic``.
 

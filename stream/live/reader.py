@@ -122,6 +122,11 @@ class LiveReader:
                 said.append(f"{self._feed.damaged} damaged packets or pictures were skipped")
             if self._feed.moved:
                 said.append(f"reading was too slow for the source's pace {self._feed.moved} times")
+            if self._feed.hurried:
+                said.append(
+                    f"{self._source.name} came faster than it plays, and only the newest pictures "
+                    "were shown; for a recording use --realtime"
+                )
         return said
 
     def close(self) -> None:
