@@ -147,8 +147,18 @@ def run_trial(
             runner.input[...] = to_tensor(picture, session.spec)
             runner.run()
             painted.append(to_picture(runner.output, session.spec))
+        trim_px = max(session.spec.trim_px for session in sessions)
+        painted = [
+            _inner(picture, trim_px - session.spec.trim_px)
+            for picture, session in zip(painted, sessions, strict=True)
+        ]
         ms_int8, ms_fp32 = best_ms(runners)
     return Trial(ms_int8, ms_fp32, psnr_db(*painted))
+
+
+def _inner(picture: NDArray[np.uint8], margin_px: int) -> NDArray[np.uint8]:
+    rows, columns = (slice(margin_px, side - margin_px) for side in picture.shape[:2])
+    return picture[rows, columns]
 
 
 def best_ms(

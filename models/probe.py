@@ -12,6 +12,7 @@ from pathlib import Path
 from sfumato.models.cache import Measurements, measurement_key
 from sfumato.models.head import read_head, require_spec
 from sfumato.models.session import StyleSession, TileRunner
+from sfumato.models.spec import computed_px
 
 PROBE_PX = (768, 512)
 """Tile of the measurement: large enough that activations outweigh what any session holds."""
@@ -38,7 +39,7 @@ class NetworkCost:
     fixed_bytes: int
     """What a session holds whatever its tile: weights, graph, code."""
     ms_per_mpx: float
-    """One thread's time for a million pixels of tiles."""
+    """One thread's time for a million computed pixels (see :func:`.spec.computed_px`)."""
     more_bytes_per_px: float
     """What a second worker at the same time adds: runs that meet leave holes between each other's
     activations, and so take more than one by itself."""
@@ -50,7 +51,7 @@ def network_cost(path: Path, *, provider: str = "cpu", cache: Path | None = None
     Raises as :class:`~sfumato.models.session.StyleSession` does.
     """
     memory = Measurements("networks.json", cache)
-    key = measurement_key([path], provider, "any shape", "two workers")
+    key = measurement_key([path], provider, "any shape", "two workers", "computed")
     known = memory.numbers(key, _RANGES)
     if known is not None:
         return NetworkCost(**{**known, "fixed_bytes": round(known["fixed_bytes"])})  # type: ignore[arg-type]
@@ -80,9 +81,10 @@ def measure_network(path: Path, provider: str = "cpu") -> NetworkCost:
     trim_heap()
     fixed = _FIXED_BYTES + 2 * path.stat().st_size  # the file's bytes, and the weights packed
     area = width_px * height_px
+    computed = computed_px(width_px, height_px, require_spec(head).trim_px)
     per_px = round(max(_LEAST_BYTES_PER_PX, (grown - fixed) / area), 2)
     more_per_px = round(max(_LEAST_BYTES_PER_PX, grown_more / area), 2)
-    return NetworkCost(per_px, fixed, round(best_s * 1e9 / area, 3), more_per_px)
+    return NetworkCost(per_px, fixed, round(best_s * 1e9 / computed, 3), more_per_px)
 
 
 def _run_often(runner: TileRunner) -> None:

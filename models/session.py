@@ -66,10 +66,13 @@ class StyleSession:
         """Buffers and bindings for one worker thread."""
         if self._session is None:
             raise ModelError(f"{self._path}: the session is closed")
-        dtype = np.dtype(self.spec.dtype)
-        feed: Tensor = np.zeros(self.input_shape, dtype)
-        fetch: Tensor = np.zeros(self.output_shape, dtype)
-        return TileRunner(self._session, feed, fetch, rebind=not self._on_cpu)
+        spec, size = self.spec, prod(self.input_shape)
+        feed: Tensor = np.zeros(size, spec.dtype)
+        # Tiles of other shapes may lose less at their edges: room for an answer that loses nothing.
+        fetch: Tensor = np.zeros(size // spec.input_channels * spec.output_channels, spec.dtype)
+        runner = TileRunner(self._session, feed, fetch, rebind=not self._on_cpu)
+        runner.fit(self.input_shape, self.output_shape)
+        return runner
 
     def close(self) -> None:
         """Let go of the network; runners still alive keep their memory until they go too."""
@@ -135,12 +138,17 @@ def _check(
         raise ModelError(
             f"{head.path}: a tile of {width_px}x{height_px} is no multiple of {spec.multiple}"
         )
+    if min(width_px, height_px) <= 2 * spec.trim_px:
+        raise ModelError(
+            f"{head.path}: of a tile of {width_px}x{height_px} nothing is left, as the network "
+            f"takes {spec.trim_px} pixels off each side"
+        )
     if len(head.inputs) != 1:
         names = ", ".join(tensor.name for tensor in head.inputs)
         raise ModelError(f"{head.path}: takes {len(head.inputs)} inputs ({names}), not one picture")
     expected = (
-        spec.tensor_shape(width_px, height_px, spec.input_channels),
-        spec.tensor_shape(width_px, height_px, spec.output_channels),
+        spec.input_shape(width_px, height_px),
+        spec.output_shape(width_px, height_px),
     )
     type_name = {"uint8": "tensor(uint8)", "float32": "tensor(float)"}[spec.dtype]
     for tensor, shape in zip((head.inputs[0], head.outputs[0]), expected, strict=True):

@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+N = TypeVar("N", int, "NDArray[np.float64]")
 
 METADATA_KEY = "sfumato"
 """The one ``metadata_props`` entry of the ONNX file; its value is the spec as JSON."""
@@ -47,6 +53,9 @@ class StyleSpec:
     """Tile origins and sizes in pixels must be multiples of this."""
     radius_px: int = 0
     """Receptive-field radius, in whole ``multiple``s: pixels farther away change nothing."""
+    trim_px: int = 0
+    """What the network takes off each side of a tile, in whole ``multiple``s: as much of its radius
+    as its convolutions do not pad. Pixels that would be thrown away are then not computed."""
     norm: Norm = "none"
     precision: Precision = "fp32"
     licence: str = "Apache-2.0"
@@ -68,6 +77,8 @@ class StyleSpec:
             raise ValueError(f"{self.multiple = } should be a multiple of {self.cell = }")
         if self.radius_px % self.multiple:
             raise ValueError(f"{self.radius_px = } should be a multiple of {self.multiple = }")
+        if self.trim_px % self.multiple or not 0 <= self.trim_px <= self.radius_px:
+            raise ValueError(f"{self.trim_px = } should be a multiple, and at most the radius")
         for name in ("input_range", "output_range"):
             black, white = getattr(self, name)
             if black == white:
@@ -78,20 +89,29 @@ class StyleSpec:
         """Channels of the input tensor, grain included."""
         return (3 + (self.grain_seed is not None)) * self.cell**2
 
+    def least_tile_px(self, width_px: int, height_px: int) -> tuple[int, int]:
+        """Width and height of the smallest tile that gives at least so many pixels."""
+        width, height = (
+            -(-side // self.multiple) * self.multiple + 2 * self.trim_px
+            for side in (width_px, height_px)
+        )
+        return width, height
+
     @property
     def output_channels(self) -> int:
         """Channels of the output tensor."""
         return 3 * self.cell**2
 
-    def least_tile_px(self, width_px: int, height_px: int) -> tuple[int, int]:
-        """Width and height of the smallest tile that is at least so large."""
-        return (
-            -(-width_px // self.multiple) * self.multiple,
-            -(-height_px // self.multiple) * self.multiple,
-        )
+    def input_shape(self, width_px: int, height_px: int) -> tuple[int, ...]:
+        """Shape of the tensor that feeds a tile of ``width_px`` × ``height_px`` pixels."""
+        return self._shape(width_px, height_px, self.input_channels)
 
-    def tensor_shape(self, width_px: int, height_px: int, channels: int) -> tuple[int, ...]:
-        """Shape of a tensor with ``channels`` that holds ``width_px`` × ``height_px`` pixels."""
+    def output_shape(self, width_px: int, height_px: int) -> tuple[int, ...]:
+        """Shape of the answer to such a tile."""
+        trimmed = 2 * self.trim_px
+        return self._shape(width_px - trimmed, height_px - trimmed, self.output_channels)
+
+    def _shape(self, width_px: int, height_px: int, channels: int) -> tuple[int, ...]:
         cells = (height_px // self.cell, width_px // self.cell)
         return (1, *cells, channels) if self.layout == "NHWC" else (1, channels, *cells)
 
@@ -108,3 +128,9 @@ class StyleSpec:
             if name in values:
                 values[name] = tuple(values[name])
         return cls(**values)
+
+
+def computed_px(width_px: N, height_px: N, trim_px: int) -> N:
+    """Pixels computed for a tile by a network that takes ``trim_px`` off each side: the mean of what
+    it sees and what it gives."""
+    return (width_px - trim_px) * (height_px - trim_px) + trim_px**2

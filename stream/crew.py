@@ -27,10 +27,7 @@ class Crew:
         """One worker's tools, for a tile of this shape; waits while all are in use."""
         runner = self._runners.get()
         try:
-            runner.fit(
-                self._spec.tensor_shape(*window_px, self._spec.input_channels),
-                self._spec.tensor_shape(*window_px, self._spec.output_channels),
-            )
+            runner.fit(self._spec.input_shape(*window_px), self._spec.output_shape(*window_px))
             yield runner
         finally:
             self._runners.put(runner)

@@ -93,6 +93,7 @@ def make_plan(
     radius_px: int,
     multiple: int,
     cores: int,
+    trim_px: int = 0,
     tile_px: tuple[int, int] | None = None,
     overlap_px: int | None = None,
     workers: int | None = None,
@@ -114,7 +115,13 @@ def make_plan(
     overlap = align_up(halo if overlap_px is None else overlap_px, even)
     tile = best_tile(whole, overlap, most_px) if tile_px is None else _asked(tile_px, whole, even)
     tiles = plan_tiles(
-        width_px, height_px, tile, radius_px=radius_px, overlap_px=overlap, multiple=multiple
+        width_px,
+        height_px,
+        tile,
+        radius_px=radius_px,
+        overlap_px=overlap,
+        multiple=multiple,
+        trim_px=trim_px,
     )
     workers = workers or cores
     return Plan(

@@ -106,6 +106,7 @@ def _plans(work: Work, spec: StyleSpec, settings: PaintSettings, cores: int) -> 
                 *work.paint_px,
                 radius_px=spec.radius_px,
                 multiple=spec.multiple,
+                trim_px=spec.trim_px,
                 cores=cores,
                 tile_px=settings.tile_px,
                 overlap_px=settings.overlap_px,

@@ -106,6 +106,7 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
         source=info.pixels,
         painted=output.pixels,
         network=cost,
+        trim_px=spec.trim_px,
         held_bytes=private_bytes(),
         smoothed=strength > 0,
         mixed=settings.strength < 1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sfumato.models.spec import computed_px
 from sfumato.stream.coding import encoder_cost
 from sfumato.stream.plan import Plan
 from sfumato.stream.work import Work
@@ -54,6 +55,7 @@ def cpu_ms(plan: Plan, work: Work) -> dict[str, float]:
     paint_mpx = work.paint_px[0] * work.paint_px[1] / 1e6
     tiles = len(plan.tiles)
     tiles_mpx = tiles * plan.tile_px[0] * plan.tile_px[1] / 1e6
+    computed_mpx = tiles * computed_px(*plan.tile_px, work.trim_px) / 1e6
     encode = 0.0
     if work.encoder is not None:
         by_preset = encoder_cost(work.encoder).ns_per_px
@@ -62,7 +64,7 @@ def cpu_ms(plan: Plan, work: Work) -> dict[str, float]:
     return {
         "decode": DECODE_NS * frame_mpx,
         "gather": GATHER_NS * tiles_mpx,
-        "infer": work.network.ms_per_mpx * tiles_mpx + TILE_MS * tiles,
+        "infer": work.network.ms_per_mpx * computed_mpx + TILE_MS * tiles,
         "scatter": SCATTER_NS * paint_mpx,
         "smooth": (SMOOTH_NS * paint_mpx if work.smoothed else 0.0) + resize,
         "encode": encode,

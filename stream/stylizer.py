@@ -170,12 +170,11 @@ class Stylizer:
         """Compile the kernels, or load them, before a frame waits for them and the clock runs."""
         lease, sums, spec = self._pool.lease(), self._sums(), self._spec
         side = align_up(TILE_PX, spec.multiple)
-        x, y = (_first_span(min(side, size)) for size in self._pool.size_px)
+        x, y = (_first_span(min(side, size), spec.trim_px) for size in self._pool.size_px)
         blank = PlanePool(*self._pool.size_px, pixels).acquire()
-        feed, answer = (
-            np.zeros(spec.tensor_shape(side, side, channels), spec.dtype)
-            for channels in (spec.input_channels, spec.output_channels)
-        )
+        window_px = spec.least_tile_px(side, side)
+        feed = np.zeros(spec.input_shape(*window_px), spec.dtype)
+        answer = np.zeros(spec.output_shape(*window_px), spec.dtype)
         self._gather(blank, 0, 0, feed)
         self._give(lease, sums, Tile(x, y), answer)
         if sums is not None:
@@ -227,7 +226,8 @@ class Stylizer:
 
     def _give(self, lease: Lease, sums: Sums | None, tile: Tile, output: np.ndarray) -> None:
         x, y = tile.x, tile.y
-        left, top = x.start - x.origin, y.start - y.origin
+        trim_px = self._spec.trim_px
+        left, top = x.start - x.origin - trim_px, y.start - y.origin - trim_px
         if sums is None:
             size = (x.stop - x.start, y.stop - y.start)
             self._scatter(output, left, top, x.start, y.start, *size, lease.planes)
@@ -263,8 +263,8 @@ class Stylizer:
         self._base = lease.share()
 
 
-def _first_span(size: int) -> Span:
-    return Span(0, 0, size, np.full(size, UNIT, np.uint16))
+def _first_span(size: int, trim_px: int) -> Span:
+    return Span(-trim_px, 0, size, np.full(size, UNIT, np.uint16))
 
 
 def copy_rect(

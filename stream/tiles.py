@@ -60,16 +60,24 @@ def even_multiple(multiple: int) -> int:
     return multiple if multiple % 2 == 0 else 2 * multiple
 
 
-def plan_axis(length: int, tile: int, radius: int, overlap: int, multiple: int) -> list[Span]:
+def plan_axis(
+    length: int, tile: int, radius: int, overlap: int, multiple: int, trim: int = 0
+) -> list[Span]:
     """Cover ``length`` pixels with tiles of ``tile`` pixels that share ``overlap`` with the next.
 
     ``radius`` is the receptive field's; ``overlap`` of twice that, made even, makes the result exact. Origins
-    are even multiples of ``multiple``. Raises :class:`SettingsError` for a tile that would be all
-    halo.
+    are even multiples of ``multiple``. ``trim``: what the network takes off a tile's ends, and so
+    no tile gives. Raises :class:`SettingsError` for a tile that would be all halo, and an overlap
+    that would leave gaps.
     """
     multiple = even_multiple(multiple)
     margin = align_up(radius, multiple)  # at the frame's own edges, whatever the overlap
-    overlap = align_up(overlap, multiple)
+    overlap, trim = align_up(overlap, multiple), align_up(trim, multiple)
+    if overlap < 2 * trim:
+        raise SettingsError(
+            f"--overlap {overlap} leaves gaps, as this style's network takes {trim} pixels off each "
+            f"side of a tile: use at least {2 * trim}, or leave it out"
+        )
     step = (tile - overlap) // multiple * multiple
     if step < max(multiple, overlap) and length + 2 * margin > tile:
         raise SettingsError(
@@ -77,7 +85,7 @@ def plan_axis(length: int, tile: int, radius: int, overlap: int, multiple: int) 
             f"use at least {align_up(2 * overlap + multiple, TILE_PX)}"
         )
     origins = [-margin]
-    while origins[-1] + tile - margin < length and origins[-1] + step < length:
+    while origins[-1] + tile - margin < length and origins[-1] + step + trim < length:
         origins.append(origins[-1] + step)
     half = align_up(overlap // 2, multiple)
     if overlap >= 2 * margin:  # each gives its own part, split in the middle of the overlap
@@ -86,14 +94,15 @@ def plan_axis(length: int, tile: int, radius: int, overlap: int, multiple: int) 
             Span(origin, start, stop)
             for origin, (start, stop) in zip(origins, pairwise(cuts), strict=True)
         ]
-    return _feathered(origins, length, tile, overlap)
+    return _feathered(origins, length, tile, overlap, trim)
 
 
-def _feathered(origins: list[int], length: int, tile: int, overlap: int) -> list[Span]:
+def _feathered(origins: list[int], length: int, tile: int, overlap: int, trim: int) -> list[Span]:
     spans = []
+    overlap -= 2 * trim
     for i, origin in enumerate(origins):
-        start = 0 if i == 0 else origin
-        stop = length if i == len(origins) - 1 else origin + tile
+        start = 0 if i == 0 else origin + trim
+        stop = length if i == len(origins) - 1 else origin + tile - trim
         weights = np.full(stop - start, UNIT, np.uint16)
         if i > 0:
             weights[:overlap] = ramp(overlap)[: len(weights)]
@@ -117,8 +126,11 @@ def plan_tiles(
     radius_px: int,
     overlap_px: int,
     multiple: int,
+    trim_px: int = 0,
 ) -> list[Tile]:
-    """All tiles of a frame, row by row."""
-    xs = plan_axis(width_px, tile_px[0], radius_px, overlap_px, multiple)
-    ys = plan_axis(height_px, tile_px[1], radius_px, overlap_px, multiple)
+    """All tiles of a frame, row by row; see :func:`plan_axis`."""
+    xs, ys = (
+        plan_axis(length, tile, radius_px, overlap_px, multiple, trim_px)
+        for length, tile in zip((width_px, height_px), tile_px, strict=True)
+    )
     return [Tile(x, y) for y in ys for x in xs]

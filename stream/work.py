@@ -19,6 +19,8 @@ class Work:
     source: PixelFormat
     painted: PixelFormat
     network: NetworkCost
+    trim_px: int = 0
+    """What the network takes off each side of a tile."""
     held_bytes: int
     """Resident memory of this process before the job's own parts: programs, libraries, models."""
     cold_bytes: int = 0

@@ -27,6 +27,7 @@ def save_cell_net(
     grain_seed: int | None = None,
     weight_bits: int = 7,
     taps: int = 3,
+    trimmed: bool = False,
     seed: int = 0,
     name: str = "random",
 ) -> StyleSpec:
@@ -34,7 +35,7 @@ def save_cell_net(
 
     Its receptive-field radius is ``layers · cell`` pixels. ``int8=False`` gives the FP32 twin: the
     same input, output and weights. Each output channel sees ``taps`` input values; with few of them,
-    any picture gives values over the whole range.
+    any picture gives values over the whole range. ``trimmed``: its convolutions do not pad.
     """
     spec = StyleSpec(
         name=name,
@@ -43,11 +44,12 @@ def save_cell_net(
         cell=cell,
         multiple=cell,
         radius_px=layers * cell,
+        trim_px=layers * cell * trimmed,
         grain_seed=grain_seed,
         precision="int8" if int8 else "fp32",
         quantization={"weight_bits": weight_bits} if int8 else {},
     )
-    net = _Net(weight_bits if int8 else None, seed, taps)
+    net = _Net(weight_bits if int8 else None, seed, taps, pads=int(not trimmed))
     tensor = net.dequantize("picture")
     tensor = net.transpose(tensor, (0, 3, 1, 2)) if layout == "NHWC" else tensor
     channels = [spec.input_channels, *[width] * (layers - 1), spec.output_channels]
@@ -96,8 +98,9 @@ def save_float_net(
 class _Net:
     """Grows one chain of nodes; activations are in 0…1, at INT8 in steps of 1/255."""
 
-    def __init__(self, weight_bits: int | None, seed: int, taps: int = 3) -> None:
+    def __init__(self, weight_bits: int | None, seed: int, taps: int = 3, *, pads: int = 1) -> None:
         self.weight_bits = weight_bits
+        self.pads = pads
         self.taps = taps
         self.rng = np.random.default_rng(seed)
         self.nodes: list[onnx.NodeProto] = []
@@ -139,7 +142,7 @@ class _Net:
         bias = (0.5 - 0.5 * weights.sum(1)).astype(np.float32)
         shaped = weights.reshape(after, before, 3, 3)
         feed = self.weights(shaped, bias)
-        tensor = self.node("Conv", tensor, *feed, kernel_shape=(3, 3), pads=(1, 1, 1, 1))
+        tensor = self.node("Conv", tensor, *feed, kernel_shape=(3, 3), pads=[self.pads] * 4)
         if self.weight_bits is not None:  # the step to uint8 clips
             return self.dequantize(self.quantize(tensor))
         return self.node("Clip", tensor, self.constant(0.0), self.constant(1.0))
@@ -163,8 +166,9 @@ class _Net:
         self.nodes.append(helper.make_node("Identity", [last], ["painted"], "painted"))
         shapes: dict[str, list[str | int | None]] = {}
         for name, channels in (("picture", spec.input_channels), ("painted", spec.output_channels)):
+            sides = [f"{name}_h", f"{name}_w"] if spec.trim_px else ["h", "w"]
             nhwc = spec.layout == "NHWC"
-            shapes[name] = [1, "h", "w", channels] if nhwc else [1, channels, "h", "w"]
+            shapes[name] = [1, *sides, channels] if nhwc else [1, channels, *sides]
         graph = helper.make_graph(
             self.nodes,
             "network",

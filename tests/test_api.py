@@ -21,7 +21,9 @@ def pictures(count: int, height: int = 90, width: int = 130) -> list[NDArray[np.
 
 @pytest.fixture(scope="module")
 def style(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Its two files differ in nothing but precision; ``trimmed.onnx`` beside them does not pad."""
     folder = tmp_path_factory.mktemp("style")
+    save_cell_net(folder / "trimmed.onnx", layers=3, trimmed=True)
     save_cell_net(folder / "random.int8.onnx", layers=3)
     save_cell_net(folder / "random.fp32.onnx", layers=3, int8=False)
     return str(folder / "random.int8.onnx")
@@ -54,6 +56,27 @@ def test_any_two_tile_plans_give_identical_frames(
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_a_network_that_does_not_pad_gives_the_same_picture_by_any_plan(style: str) -> None:
+    trimmed = str(Path(style).with_name("trimmed.onnx"))
+    for size in ((90, 130), (1, 1), (65, 63)):
+        given = pictures(2, *size)
+        wanted = list(sfumato.paint(given, style=style, smooth=0))
+        for tile in ((256, 256), (64, 64), (128, 64)):
+            painted = sfumato.paint(given, style=trimmed, tile_px=tile, smooth=0)
+            for a, b in zip(wanted, painted, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_what_a_network_takes_off_its_tiles_is_never_missing(style: str) -> None:
+    trimmed = str(Path(style).with_name("trimmed.onnx"))
+    given = pictures(1, 200, 300)
+    exact = next(sfumato.paint(given, style=style, tile_px=(128, 128), smooth=0))
+    with pytest.raises(sfumato.SettingsError, match=r"--overlap 16 leaves gaps.*at least 24"):
+        next(sfumato.paint(given, style=trimmed, tile_px=(128, 128), overlap_px=16))
+    enough = sfumato.paint(given, style=trimmed, tile_px=(128, 128), overlap_px=24, smooth=0)
+    np.testing.assert_array_equal(next(enough), exact)
 
 
 def test_feathered_tiles_stay_near_the_exact_picture(style: str) -> None:

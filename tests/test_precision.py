@@ -123,6 +123,9 @@ def test_the_real_stopwatch(files: StyleFiles) -> None:
     assert trial.ms_int8 > 0
     assert trial.ms_fp32 > 0
     assert trial.psnr_db > 35
+    trimmed = files.int8.with_name("trimmed.onnx")
+    save_cell_net(trimmed, layers=3, width=48, trimmed=True)
+    assert run_trial(trimmed, files.fp32, 64, 64, 1, "cpu").psnr_db > 35
     other = files.fp32.with_name("other.onnx")
     save_cell_net(other, int8=False, layers=3, width=48, seed=9)
     assert run_trial(files.int8, other, 64, 64, 1, "cpu").psnr_db < precision.MIN_PSNR_DB

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.kernels.hold import BLOCK_PX, blocks_shape
+from sfumato.models.spec import StyleSpec
 from sfumato.stream.frame import Frame, Plane, VideoInfo
 from sfumato.stream.pipeline import Pipeline
 from sfumato.stream.plan import make_plan
@@ -22,10 +23,18 @@ from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings, Switch
 from sfumato.stream.temporal.repaint import Balance
 from sfumato.stream.temporal.reuse import Patches, Reach, Rect, kept, tile_cost_px
-from sfumato.stream.tiles import Tile
+from sfumato.stream.tiles import Tile, align_up
 from tests.networks import save_cell_net
 
 SIZE = st.tuples(st.integers(1, 700), st.integers(1, 500))
+
+
+def style(radius_px: int, multiple: int = 4, *, trimmed: bool = True) -> StyleSpec:
+    """A style that sees so far, or a little farther so that it fits the multiple."""
+    radius_px = align_up(radius_px, multiple)
+    return StyleSpec(
+        name="any", multiple=multiple, radius_px=radius_px, trim_px=radius_px * trimmed
+    )
 
 
 def covered(tiles: list[Tile] | tuple[Tile, ...], size_px: tuple[int, int]) -> np.ndarray:
@@ -52,7 +61,7 @@ def test_patches_give_all_that_is_fresh(
     size_px: tuple[int, int], seed: int, radius_px: int, multiple: int
 ) -> None:
     fresh = some_blocks(size_px, seed, 1.0)
-    patches = Patches(size_px, radius_px, multiple, 1_000_000)
+    patches = Patches(size_px, style(radius_px, multiple), 1_000_000)
     tiles = patches.over(fresh)
     wanted = np.repeat(np.repeat(fresh, BLOCK_PX, 0), BLOCK_PX, 1)[: size_px[1], : size_px[0]]
     assert (covered(tiles, size_px)[wanted] > 0).all()
@@ -65,21 +74,22 @@ def test_patches_give_all_that_is_fresh(
             assert span.stop + radius_px <= span.origin + seen_px
 
 
-@given(st.integers(0, 99))
+@given(st.integers(0, 99), st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_patches_cost_no_more_than_one_around_all(seed: int) -> None:
+def test_patches_cost_no_more_than_one_around_all(seed: int, trimmed: bool) -> None:
     fresh = some_blocks((640, 480), seed, 1.0)
-    patches = Patches((640, 480), 20, 4, 1_000_000)
+    spec = style(20, trimmed=trimmed)
+    patches = Patches((640, 480), spec, 1_000_000)
     rows, columns = (np.flatnonzero(fresh.any(axis)) for axis in (1, 0))
     whole = tuple(int(np.ptp(where) + 1) * BLOCK_PX + 40 for where in (columns, rows))
-    costs = [tile_cost_px(patches.window_px(tile)) for tile in patches.over(fresh)]
-    assert sum(costs) <= tile_cost_px((whole[0], whole[1]))
+    costs = [tile_cost_px(patches.window_px(tile), spec.trim_px) for tile in patches.over(fresh)]
+    assert sum(costs) <= tile_cost_px((whole[0], whole[1]), spec.trim_px)
 
 
 def test_patches_fit_the_buffers_or_there_are_none() -> None:
     fresh = np.ones(blocks_shape(640, 480), np.bool_)
     for most_px, some in ((640 * 480, True), (250 * 250, True), (60 * 60, False)):
-        patches = Patches((640, 480), 20, 4, most_px)
+        patches = Patches((640, 480), style(20), most_px)
         tiles = patches.over(fresh)
         assert all(prod(patches.window_px(tile)) <= most_px for tile in tiles)
         assert bool(tiles) == some
@@ -88,7 +98,7 @@ def test_patches_fit_the_buffers_or_there_are_none() -> None:
 def test_two_things_far_apart_are_two_patches() -> None:
     fresh = np.zeros(blocks_shape(640, 480), np.bool_)
     fresh[2:12, 3:13] = fresh[50:58, 60:77] = True
-    tiles = Patches((640, 480), 20, 4, 1_000_000).over(fresh)
+    tiles = Patches((640, 480), style(20), 1_000_000).over(fresh)
     assert [(t.x.start, t.y.start, t.x.stop, t.y.stop) for t in tiles] == [
         (24, 16, 104, 96),
         (480, 400, 616, 464),
@@ -98,7 +108,7 @@ def test_two_things_far_apart_are_two_patches() -> None:
 @given(SIZE, st.integers(0, 99))
 @settings(max_examples=60, deadline=None)
 def test_what_no_tile_gives_is_kept_once(size_px: tuple[int, int], seed: int) -> None:
-    tiles = Patches(size_px, 8, 4, 1_000_000).over(some_blocks(size_px, seed, 0.5))
+    tiles = Patches(size_px, style(8), 1_000_000).over(some_blocks(size_px, seed, 0.5))
     count = covered(tiles, size_px)
     copied = np.zeros_like(count)
     rects: list[Rect] = list(kept(tiles, size_px))
@@ -206,7 +216,8 @@ def styles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("styles")
     save_cell_net(folder / "int8.onnx")
     save_cell_net(folder / "fp32.onnx", int8=False, layers=6)
-    return {"int8": folder / "int8.onnx", "fp32": folder / "fp32.onnx"}
+    save_cell_net(folder / "trimmed.onnx", layers=5, trimmed=True)
+    return {path.stem: path for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("style", ["toon-fast", "ukiyoe"])
@@ -237,6 +248,7 @@ CASES: dict[str, dict[str, Any]] = {
     "no smoothing": {"smooth": 0.0},
     "smaller and mixed": {"scale": 0.5, "strength": 0.6},
     "no hold": {"hold": "off"},
+    "trimmed": {},
 }
 
 
@@ -247,7 +259,7 @@ EVERY = [(case, kind) for case in CASES for kind in ("noisy", "slides")]
     ("case", "kind"), [*EVERY, ("small tiles", "moving"), ("whole frames and patches", "still")]
 )
 def test_reuse_changes_nothing(styles: dict[str, Path], case: str, kind: str) -> None:
-    style = styles["fp32" if case == "feathered" else "int8"]
+    style = styles.get(case, styles["fp32" if case == "feathered" else "int8"])
     frames = 40 if case == "whole frames and patches" else 20
     once, report = painted(style, kind, "auto", frames, **CASES[case])
     whole, plain = painted(style, kind, "off", frames, **CASES[case])

@@ -69,6 +69,29 @@ def test_buffers_stay_where_they_are(tmp_path: Path) -> None:
         assert (runner.input.ctypes.data, runner.output.ctypes.data) == (feed, fetch)
 
 
+def test_tiles_of_other_shapes_give_what_their_own_session_gives(tmp_path: Path) -> None:
+    """Even where their answer is the larger: a network that does not pad leaves more of a square."""
+    spec = save_cell_net(tmp_path / "net.onnx", trimmed=True)
+    feed = noise(spec.input_shape(96, 96))
+    with (
+        session(tmp_path / "net.onnx", 96, 96) as square,
+        session(tmp_path / "net.onnx", 384, 32) as wide,
+    ):
+        own, other = square.runner(), wide.runner()
+        assert own.output.size > other.output.size
+        other.fit(spec.input_shape(96, 96), spec.output_shape(96, 96))
+        for runner in (own, other):
+            runner.input[...] = feed
+            runner.run()
+        np.testing.assert_array_equal(own.output, other.output)
+
+
+def test_a_tile_of_which_nothing_would_be_left_is_refused(tmp_path: Path) -> None:
+    save_cell_net(tmp_path / "net.onnx", trimmed=True)
+    with pytest.raises(ModelError, match=r"16x64 nothing is left.*takes 8 pixels off"):
+        session(tmp_path / "net.onnx", 16, 64)
+
+
 def test_a_device_sees_every_new_input(tmp_path: Path) -> None:
     """Devices copy the input when it is bound, so their runners bind it anew for each run."""
     save_cell_net(tmp_path / "net.onnx")

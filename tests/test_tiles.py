@@ -46,17 +46,27 @@ def test_exact_spans_give_every_pixel_once_with_its_halo(
         assert left.stop == right.start and right.start % 4 == 0
 
 
-@given(lengths, radii, tiles, st.integers(0, 40))
-def test_feather_weights_sum_to_one(length: int, radius: int, tile: int, overlap: int) -> None:
-    spans = plan_axis(length, tile, radius, overlap, 4)
+@given(lengths, radii, tiles, st.integers(0, 40), st.sampled_from([0, 4, 12]))
+def test_feather_weights_sum_to_one(
+    length: int, radius: int, tile: int, overlap: int, trim: int
+) -> None:
+    trim = min(trim, radius)
+    if tile - overlap < overlap + 2 * trim + 4:
+        return
+    spans = plan_axis(length, tile, radius, overlap + 2 * trim, 4, trim)
     total = np.zeros(length, np.int64)
     for span in spans:
-        assert span.origin <= span.start and span.stop <= span.origin + tile
+        assert span.origin + trim <= span.start and span.stop + trim <= span.origin + tile
         weights = span.weights
         total[span.start : span.stop] += UNIT if weights is None else weights
         if weights is not None and len(weights) > 1:
             assert (weights[: len(weights) // 2 * 2 : 2] == weights[1::2]).all()
     assert (total == UNIT).all()
+
+
+def test_an_overlap_that_would_leave_gaps_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"--overlap 16 .* at least 40"):
+        make_plan(1280, 720, radius_px=20, multiple=4, trim_px=20, cores=2, overlap_px=16)
 
 
 def test_tile_that_would_be_all_halo_is_refused() -> None:

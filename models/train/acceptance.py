@@ -38,7 +38,10 @@ class Painted:
             grain = _grain(spec.grain_seed, padded.shape[:2], -halo)
             padded = np.concatenate([padded, grain[..., None]], axis=2)
         (painted,) = self._session.run(None, {self._input: to_cells(padded, cell)})
-        return from_cells(np.asarray(painted), cell)[halo : halo + height, halo : halo + width]
+        rows, columns = (
+            slice(halo - spec.trim_px, halo - spec.trim_px + side) for side in picture.shape[:2]
+        )
+        return from_cells(np.asarray(painted), cell)[rows, columns]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from sfumato.models.spec import METADATA_KEY, StyleSpec
-from sfumato.models.train.network import COLOURS, Painter
+from sfumato.models.train.network import CELL, COLOURS, Painter
 from sfumato.models.train.quant import FakeQuant, QuantConv, ShareQuant
 
 Quant = FakeQuant | ShareQuant
@@ -42,16 +42,24 @@ class _Writer:
 
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
+    padded: bool = True
+    """Convolutions give as many cells as they take; else see :attr:`StyleSpec.trim_px`."""
 
     def write(self, painter: Painter, spec: StyleSpec) -> onnx.ModelProto:
+        self.padded = spec.trim_px == 0
         x = self.node("Transpose", ["image"], "planes", perm=[0, 3, 1, 2])
         x = self.begin(x)
-        skip = self.colours(x) if spec.grain_seed is not None else x
+        if self.padded and spec.grain_seed is None:
+            skip = x
+        else:
+            skip = self.cut(x, "colours", spec.trim_px // CELL, COLOURS)
         x = self.convolve(x, "stem", painter.stem, painter.stem_quant)
         for number, block in enumerate(painter.blocks):
             name = f"block{number}"
             step = self.convolve(x, f"{name}.look", block.look, block.look_quant)
             step = self.convolve(step, f"{name}.mix", block.mix, block.mix_quant)
+            if not self.padded:
+                x = self.cut(x, f"{name}.skip", block.look.padding[0], painter.shape.width)
             x = self.add(x, step, name, block.sum_quant)
         if painter.shape.gate:
             share = self.convolve(x, "gate", painter.gate, painter.gate_quant)
@@ -69,20 +77,25 @@ class _Writer:
         self.constants[name] = numpy_helper.from_array(np.asarray(value), name)
         return name
 
-    def colours(self, x: str) -> str:
-        """The first 48 channels: the picture without its grain."""
-        ends = [self.constant(f"slice_{k}", np.array([v])) for k, v in _COLOUR_SLICE.items()]
-        return self.node("Slice", [x, *ends], "colours")
+    def cut(self, x: str, name: str, cells: int, channels: int) -> str:
+        """The first channels of ``x``, without so many cells at each side."""
+        ends = {"start": [0, cells, cells], "end": [channels, -cells, -cells], "axis": [1, 2, 3]}
+        if cells == 0:
+            ends = {"start": [0], "end": [channels], "axis": [1]}
+        inputs = [self.constant(f"{name}_{k}", np.array(v)) for k, v in ends.items()]
+        return self.node("Slice", [x, *inputs], name)
 
     def model(self, spec: StyleSpec) -> onnx.ModelProto:
-        def info(name: str, channels: int) -> onnx.ValueInfoProto:
-            return helper.make_tensor_value_info(name, TensorProto.UINT8, [1, "h", "w", channels])
+        def info(name: str, channels: int, sides: tuple[str, str]) -> onnx.ValueInfoProto:
+            shape: list[str | int | None] = [1, *sides, channels]
+            return helper.make_tensor_value_info(name, TensorProto.UINT8, shape)
 
+        ends = ("h", "w") if self.padded else ("painted_h", "painted_w")
         graph = helper.make_graph(
             self.nodes,
             spec.name,
-            [info("image", spec.input_channels)],
-            [info("painted", spec.output_channels)],
+            [info("image", spec.input_channels, ("h", "w"))],
+            [info("painted", spec.output_channels, ends)],
             list(self.constants.values()),
         )
         model = helper.make_model(
@@ -94,6 +107,12 @@ class _Writer:
         set_spec(model, spec)
         onnx.checker.check_model(model, full_check=True)
         return model
+
+    def window(self, conv: QuantConv) -> dict[str, list[int]]:
+        """The attributes of a convolution."""
+        window = {"kernel_shape": list(conv.kernel_size)}
+        window |= {"pads": [*conv.padding] * 2} if self.padded else {}
+        return window | ({} if max(conv.dilation) == 1 else {"dilations": list(conv.dilation)})
 
     def begin(self, x: str) -> str:
         raise NotImplementedError
@@ -111,7 +130,6 @@ class _Writer:
         raise NotImplementedError
 
 
-_COLOUR_SLICE = {"start": 0, "end": COLOURS, "axis": 1}
 _CODE = np.float32(1 / 255)
 
 
@@ -125,7 +143,7 @@ class _Floats(_Writer):
             self.constant(f"{name}.{part}", _array(value))
             for part, value in zip(("weight", "bias"), conv.plain(), strict=True)
         )
-        x = self.node("Conv", [x, weight, bias], f"{name}.conv", **_window(conv))
+        x = self.node("Conv", [x, weight, bias], f"{name}.conv", **self.window(conv))
         return x if quant.signed else self.node("Relu", [x], f"{name}.relu")
 
     def add(self, x: str, step: str, name: str, quant: FakeQuant) -> str:
@@ -148,11 +166,11 @@ class _Integers(_Writer):
         scale, zero = self.constant("code", _CODE), self.constant("black", np.uint8(0))
         return self.node("DequantizeLinear", [x, scale, zero], "values")
 
-    def colours(self, x: str) -> str:
-        """Sliced as integers, so that the stem still reads the whole input as integers."""
-        ends = [self.constant(f"slice_{k}", np.array([v])) for k, v in _COLOUR_SLICE.items()]
-        x = self.node("Slice", ["planes", *ends], "colour_planes")
-        return self.node("DequantizeLinear", [x, "code", "black"], "colours")
+    def cut(self, x: str, name: str, cells: int, channels: int) -> str:
+        """Cut as integers: whoever else reads ``x`` still reads integers."""
+        integers, *range_ = next(node for node in self.nodes if node.output[0] == x).input
+        codes = super().cut(integers, f"{name}_codes", cells, channels)
+        return self.node("DequantizeLinear", [codes, *range_], name)
 
     def convolve(self, x: str, name: str, conv: QuantConv, quant: Quant) -> str:
         integers, scale = (_array(t) for t in conv.integers())
@@ -161,7 +179,7 @@ class _Integers(_Writer):
         bias = np.round(_array(conv.plain()[1]) / unit).astype(np.int32)
         inputs.append(self._value(f"{name}.bias", bias, unit))
         return self._rounded(
-            self.node("Conv", [x, *inputs], f"{name}.conv", **_window(conv)), quant
+            self.node("Conv", [x, *inputs], f"{name}.conv", **self.window(conv)), quant
         )
 
     def add(self, x: str, step: str, name: str, quant: FakeQuant) -> str:
@@ -197,11 +215,6 @@ class _Integers(_Writer):
         zero = self.constant(f"{x}_zero", _array(quant.zero).astype(np.uint8))
         codes = self.node("QuantizeLinear", [x, scale, zero], f"{x}_codes")
         return self.node("DequantizeLinear", [codes, scale, zero], f"{x}_values")
-
-
-def _window(conv: QuantConv) -> dict[str, list[int]]:
-    window = {"kernel_shape": list(conv.kernel_size), "pads": [*conv.padding] * 2}
-    return window | ({} if max(conv.dilation) == 1 else {"dilations": list(conv.dilation)})
 
 
 def _array(tensor: Any) -> NDArray[np.float32]:

@@ -27,10 +27,9 @@ class Portion:
     patched: bool = False
     """The tiles are patches, not the plan's."""
 
-    @property
-    def cost_px(self) -> int:
-        """What painting it costs, in pixels."""
-        return sum(map(tile_cost_px, self.windows_px))
+    def cost_px(self, trim_px: int) -> int:
+        """What painting it costs, in pixels; see :func:`.reuse.tile_cost_px`."""
+        return sum(tile_cost_px(window_px, trim_px) for window_px in self.windows_px)
 
 
 class Repaint:
@@ -41,13 +40,13 @@ class Repaint:
     ) -> None:
         """``on`` False: every frame is painted as a whole. ``patches`` False: only by the plan's own
         tiles, as with networks that take no others."""
-        self.plan, self._on = plan, on
+        self.plan, self._on, self._trim_px = plan, on, spec.trim_px
         local = spec.norm == "none"
         # The last cell may end behind the frame, and what it sees there is mirrored once more.
         self._reach = Reach(plan, size_px, spec.radius_px + spec.multiple - 1, local=local)
         self._patches: Patches | None = None
         if local and plan.exact and patches:
-            self._patches = Patches(size_px, spec.radius_px, spec.multiple, prod(plan.tile_px))
+            self._patches = Patches(size_px, spec, prod(plan.tile_px))
         self.balance = Balance()
 
     def whole(self, seen: Seen) -> Portion:
@@ -60,8 +59,9 @@ class Repaint:
             return self.whole(seen)
         started_s = perf_counter()
         portion = self._portion(seen)
-        whole_px = len(self.plan.tiles) * tile_cost_px(self.plan.tile_px)
-        self.balance.add(perf_counter() - started_s, whole_px - portion.cost_px)
+        whole_px = len(self.plan.tiles) * tile_cost_px(self.plan.tile_px, self._trim_px)
+        spared_px = whole_px - portion.cost_px(self._trim_px)
+        self.balance.add(perf_counter() - started_s, spared_px)
         return portion
 
     def _portion(self, seen: Seen) -> Portion:
@@ -72,7 +72,8 @@ class Repaint:
         tiles = self._patches.over(fresh)
         windows_px = tuple(map(self._patches.window_px, tiles))
         patches = Portion(tuple(tiles), windows_px, fresh, patched=True)
-        return patches if tiles and patches.cost_px < WORTH * by_plan.cost_px else by_plan
+        costs = (portion.cost_px(self._trim_px) for portion in (patches, by_plan))
+        return patches if tiles and next(costs) < WORTH * next(costs) else by_plan
 
     def _by_plan(self, tiles: tuple[Tile, ...], fresh: Mask) -> Portion:
         return Portion(tiles, (self.plan.tile_px,) * len(tiles), fresh)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.hold import BLOCK_PX
+from sfumato.models.spec import StyleSpec, computed_px
 from sfumato.stream.plan import Plan
 from sfumato.stream.temporal.hold import Mask
 from sfumato.stream.tiles import Span, Tile, align_up, even_multiple
@@ -29,9 +30,9 @@ Rect = tuple[int, int, int, int]
 Ints = NDArray[np.int64] | np.int64
 
 
-def tile_cost_px(shape_px: tuple[int, int]) -> int:
-    """What painting a tile costs, in pixels."""
-    return shape_px[0] * shape_px[1] + TILE_COST_PX
+def tile_cost_px(shape_px: tuple[int, int], trim_px: int) -> int:
+    """What painting a tile costs, in pixels; ``trim_px`` is what the network takes off its sides."""
+    return computed_px(*shape_px, trim_px) + TILE_COST_PX
 
 
 class Reach:
@@ -132,14 +133,12 @@ def kept(tiles: Iterable[Tile], size_px: tuple[int, int]) -> Iterator[Rect]:
 class Patches:
     """Tiles that fit what is fresh, each with a shape of its own. For plans that are exact."""
 
-    def __init__(
-        self, size_px: tuple[int, int], radius_px: int, multiple: int, most_px: int
-    ) -> None:
+    def __init__(self, size_px: tuple[int, int], spec: StyleSpec, most_px: int) -> None:
         """``most_px``: pixels of the largest tile that the network's buffers hold."""
-        self._size_px, self._most_px = size_px, most_px
-        self._even = even_multiple(multiple)
-        self._margin = align_up(radius_px, self._even)
-        self._cut_px = TILE_COST_PX + 4 * self._margin**2
+        self._size_px, self._most_px, self._trim_px = size_px, most_px, spec.trim_px
+        self._even = even_multiple(spec.multiple)
+        self._margin = align_up(spec.radius_px, self._even)
+        self._cut_px = TILE_COST_PX + computed_px(2 * self._margin, 2 * self._margin, spec.trim_px)
         """What a cut costs at least: one more tile, and the halo at its corners."""
 
     def over(self, fresh: Mask) -> list[Tile]:
@@ -164,10 +163,11 @@ class Patches:
 
     def _cost_px(self, columns: Ints, rows: Ints) -> NDArray[np.float64]:
         """What patches over so many blocks cost, in pixels painted."""
-        halo = 2 * self._margin
-        area = (columns * BLOCK_PX + halo) * (rows * float(BLOCK_PX) + halo)
+        halo, trim = 2 * self._margin, self._trim_px
+        width, height = (np.asarray(side * float(BLOCK_PX) + halo) for side in (columns, rows))
+        area = width * height
         too_large = area > self._most_px  # by its square, so that it is halved first
-        return np.where(too_large, area * area, area) + TILE_COST_PX
+        return np.where(too_large, area * area, computed_px(width, height, trim)) + TILE_COST_PX
 
     def _cut(self, fresh: Mask, left: int, top: int, cuts: int) -> Iterator[Rect]:
         """Rectangles of blocks around all that is fresh, cut in two wherever that is cheaper."""
