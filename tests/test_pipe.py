@@ -12,7 +12,7 @@ import av
 import numpy as np
 import pytest
 
-from sfumato.stream.errors import SinkError
+from sfumato.stream.errors import SinkError, SourceError
 from sfumato.stream.media import open_source
 from sfumato.stream.media.pipe import Y4mSink
 from tests.media import make_clip, repaint
@@ -23,7 +23,7 @@ from sfumato.stream.media import open_sink, open_source
 with open_source(sys.argv[1]) as source, open_sink(sys.argv[2], like=source) as sink:
     for frame in source.frames():
         sink.write(frame)
-print(source.info.width_px, sink.frames_written, sink.warnings, file=sys.stderr)
+print(source.info.width_px, sink.frames_written, source.warnings + sink.warnings, file=sys.stderr)
 """
 
 
@@ -71,6 +71,34 @@ def test_from_pipe_to_pipe(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == data
     assert done.stderr.split() == [b"64", b"5", b"[]"]
+
+
+@pytest.mark.parametrize("source", ["-", "cut.y4m"])
+@pytest.mark.parametrize(("lost_bytes", "said"), [(0, False), (1000, True), (4500, True)])
+def test_a_last_picture_that_is_cut_off_is_told(
+    tmp_path: Path, source: str, lost_bytes: int, said: bool
+) -> None:
+    data = y4m_of(make_clip(tmp_path / "clip.mp4", frames=5))
+    data = data[: len(data) - lost_bytes]
+    path = tmp_path / "cut.y4m"
+    path.write_bytes(data)
+    done = copy(source if source == "-" else str(path), "null", data)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.split()[:2] == [b"64", b"4" if said else b"5"]
+    assert (b"the last picture was cut off" in done.stderr) == said
+
+
+def test_a_part_of_y4m_is_not_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "clip.y4m"
+    path.write_bytes(y4m_of(make_clip(tmp_path / "clip.mp4", frames=50))[:-1000])
+    with open_source(path, duration_s=0.4) as source:
+        assert len(list(source.frames())) == 10
+        assert source.warnings == []
+    with (
+        open_source(path, start_s=1, strict=True) as source,
+        pytest.raises(SourceError, match="ends in mid-picture; leave out --strict"),
+    ):
+        list(source.frames())
 
 
 def test_any_video_that_needs_no_seeking_can_be_piped(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class Decoder:
         """Damaged packets and pictures left out."""
         self.packets_read = 0
         """Video packets met, damaged ones included."""
+        self.end_bytes: int | None = None
+        """Where in the file its last packet ends; None until all is read."""
         self.gave_up = False
         """Nothing but damage came any more, and the rest was left unread."""
         self.side_packets: list[Packet[Any]] = []
@@ -76,15 +78,17 @@ class Decoder:
 
     def packets(self) -> Iterator[Packet[Any]]:
         """All packets from the present position on. Damage between packets is skipped."""
-        failures = 0
+        failures = end_bytes = 0
         while failures < MAX_FAILURES:
             try:
                 for packet in self._container.demux(self._streams):
                     # The end is marked by packets without content; an empty dts marks nothing.
                     if packet.size > 0:
                         failures = 0
+                        end_bytes = (packet.pos or 0) + packet.size
                         self.timeline.straighten(packet)
                         yield packet
+                self.end_bytes = end_bytes
                 return
             except IndexError:
                 return  # PyAV's end mark trips over streams that appeared on the way

@@ -22,6 +22,7 @@ from sfumato.stream.media.clock import Clock, Cut
 from sfumato.stream.media.colour import refuse_colour
 from sfumato.stream.media.decode import Decoder
 from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
+from sfumato.stream.media.intake import StandardInput, is_cut_off
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.side_data import display_matrix, has_captions
 from sfumato.stream.media.source import Source, local
@@ -60,7 +61,8 @@ class VideoReader(Source):
         self._delivered = 0
         self._captions = False
         self._busy = Lock()
-        self._container = _open(name, self.name)
+        self._piped = StandardInput() if name == "pipe:0" else None
+        self._container = _open(self._piped or name, self.name)
         try:
             with reading(self.name):
                 self._choose(decoder_threads)
@@ -286,6 +288,8 @@ class VideoReader(Source):
         """Say at the end what went wrong on the way."""
         if self.skipped:
             self.warnings.append(f"{self.skipped} damaged packets or pictures were skipped")
+        if self._cut_off():
+            self.warnings.append("the last picture was cut off and is left out")
         if self._decoder.gave_up:
             self.warnings.append("the end of the file is damaged beyond reading")
         if self._clock.repaired:
@@ -301,11 +305,23 @@ class VideoReader(Source):
                 f"the file ends early: {self._decoder.packets_read} of {promised} pictures are there"
             )
 
+    def _cut_off(self) -> bool:
+        """Whether the last picture was not whole. Raises SourceError where that is an error."""
+        end_bytes = self._decoder.end_bytes
+        size_bytes = self._container.size if self._piped is None else self._piped.size_bytes
+        if end_bytes is None or not is_cut_off(self._container, size_bytes, end_bytes):
+            return False
+        if self._strict:
+            raise SourceError(
+                f"{self.name} ends in mid-picture; leave out --strict to do without that picture"
+            )
+        return True
 
-def _open(name: str, label: str) -> InputContainer:
+
+def _open(source: str | StandardInput, label: str) -> InputContainer:
     """Open a container; addresses get a timeout, files are spared its cost."""
-    remote = "://" in name
+    remote = isinstance(source, str) and "://" in source
     timeout = (OPEN_TIMEOUT_S, READ_TIMEOUT_S) if remote else None
-    address = name if remote or name == "pipe:0" else local(name)
+    place = local(source) if isinstance(source, str) and not remote else source
     with reading(label):
-        return av.open(address, "r", metadata_errors="replace", timeout=timeout)
+        return av.open(place, "r", metadata_errors="replace", timeout=timeout)

@@ -1,0 +1,32 @@
+"""Standard input, counted: FFmpeg says nothing where a y4m stream ends in the middle of a picture."""
+
+from __future__ import annotations
+
+from av.container import InputContainer
+
+Y4M_FRAME_BYTES = 80
+"""Longest line before a picture (Y4M_FRAME_MAGIC and its parameters in FFmpeg's yuv4mpegdec.c)."""
+
+_READ_BYTES = 2**18
+"""As much as is asked for at once; FFmpeg asks for whole pictures, a pipe holds 64 KiB."""
+
+
+class StandardInput:
+    """A file object for ``av.open`` that cannot seek."""
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        """What has been read."""
+        self._file = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - never ours to close
+
+    def read(self, size: int) -> bytes:
+        """At most ``size`` bytes, as soon as there are any; none at the end."""
+        data: bytes = self._file.read(min(size, _READ_BYTES))
+        self.size_bytes += len(data)
+        return data
+
+
+def is_cut_off(container: InputContainer, size_bytes: int, end_bytes: int) -> bool:
+    """Whether more follows the last picture, which ended at ``end_bytes``, than the next one's line:
+    a picture that is not whole."""
+    return container.format.name == "yuv4mpegpipe" and size_bytes - end_bytes > Y4M_FRAME_BYTES
