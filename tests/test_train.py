@@ -225,6 +225,8 @@ def test_integers_of_the_file_are_those_of_the_training(
     spacings: tuple[int, ...], gate: bool
 ) -> None:
     torch = pytest.importorskip("torch")
+    from dataclasses import replace
+
     from sfumato.models.spec import StyleSpec
     from sfumato.models.train.graph import int8_model
     from sfumato.models.train.network import Painter, Shape
@@ -236,14 +238,21 @@ def test_integers_of_the_file_are_those_of_the_training(
     painter.start_rounding(tensor)
     with torch.no_grad():
         wanted = torch.round(painter(tensor).clamp(0, 1) * 255)
-    spec = StyleSpec(name="x", cell=4, multiple=4, radius_px=painter.shape.radius_px)
+    radius_px = painter.shape.radius_px
+    spec = StyleSpec(name="x", cell=4, multiple=4, radius_px=radius_px)
     import onnxruntime as ort
 
-    session = ort.InferenceSession(int8_model(painter, spec).SerializeToString())
-    (painted,) = session.run(None, {"image": cells})
-    difference = wanted.permute(0, 2, 3, 1).numpy() - painted
+    def painted(spec: StyleSpec) -> np.ndarray:
+        session = ort.InferenceSession(int8_model(painter, spec).SerializeToString())
+        return np.asarray(session.run(None, {"image": cells})[0])
+
+    padded = painted(spec)
+    difference = wanted.permute(0, 2, 3, 1).numpy() - padded
     sums = 1 + gate  # in which halves are rounded differently
     assert np.abs(difference).max() <= sums
+    inner = slice(radius_px // 4, -radius_px // 4)
+    trimmed = painted(replace(spec, trim_px=radius_px))
+    np.testing.assert_array_equal(trimmed, padded[:, inner, inner])
 
 
 @pytest.mark.train

@@ -72,8 +72,8 @@ class Repaint:
         tiles = self._patches.over(fresh)
         windows_px = tuple(map(self._patches.window_px, tiles))
         patches = Portion(tuple(tiles), windows_px, fresh, patched=True)
-        costs = (portion.cost_px(self._trim_px) for portion in (patches, by_plan))
-        return patches if tiles and next(costs) < WORTH * next(costs) else by_plan
+        cheap = patches.cost_px(self._trim_px) < WORTH * by_plan.cost_px(self._trim_px)
+        return patches if tiles and cheap else by_plan
 
     def _by_plan(self, tiles: tuple[Tile, ...], fresh: Mask) -> Portion:
         return Portion(tiles, (self.plan.tile_px,) * len(tiles), fresh)
