@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import platformdirs
 from numba import njit
+from numba.core.caching import FunctionCache
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+class _Cache(FunctionCache):
+    """Numba's own, but where its disk is full it is the next start that takes longer, and nothing
+    fails."""
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(sig, data)
 
 
 def kernel(function: F) -> F:
@@ -20,9 +31,12 @@ def kernel(function: F) -> F:
     always-present threading layer two Python threads inside parallel kernels abort the process.
     The cache notices changes in the function's own file only, so a kernel and its jitted helpers
     share a file, and what may vary is an argument. No ``fastmath``: results are the same on every
-    machine, bit for bit.
+    machine, bit for bit. Where no folder for the cache can be written, there is none.
     """
-    return cast(F, njit(nogil=True, cache=True, error_model="numpy")(function))
+    compiling = cast(Any, njit(nogil=True, error_model="numpy")(function))
+    with suppress(RuntimeError):  # "no locator available": what cache=True would raise
+        compiling._cache = _Cache(function)
+    return cast(F, compiling)
 
 
 def helper(function: F) -> F:
@@ -35,6 +49,14 @@ def helper(function: F) -> F:
     return compiler(
         function, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
     )
+
+
+def cache_folder() -> Path | None:
+    """Where compiled kernels are kept; None where no folder for them can be written."""
+    try:
+        return Path(_Cache(compiled).cache_path)
+    except RuntimeError:
+        return None
 
 
 def compiled() -> bool:

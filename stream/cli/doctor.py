@@ -33,6 +33,7 @@ def machine() -> dict[str, Any]:
     import av
     import psutil
 
+    from sfumato.kernels._jit import cache_folder
     from sfumato.models.catalog import list_styles
     from sfumato.models.cores import cpu_flags, cpu_name, has_vnni, usable_cores
     from sfumato.models.providers import available_providers
@@ -49,6 +50,7 @@ def machine() -> dict[str, Any]:
         "encoders": [name for name in _ENCODERS if name in av.codecs_available],
         "cameras": [f"{camera.address} {camera.name}" for camera in list_cameras()],
         "styles": [style.name for style in list_styles()],
+        "kernels": f"kept in {folder}" if (folder := cache_folder()) else "kept nowhere",
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "versions": {name: found for name in _PACKAGES if (found := _version(name))},
     }

@@ -46,6 +46,8 @@ def _command_path(group: click.Command, words: Sequence[str]) -> str:
 def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{error.filename}: {error.strerror or 'no such file'}; check the name"
+    if isinstance(error, PermissionError) and error.filename:
+        return f"{error.filename}: permission denied; check its access rights and its folder's"
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:

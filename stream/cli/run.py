@@ -75,8 +75,16 @@ def _check_report(path: Path, source: str, sink: str) -> None:
 
 def summarize(report: Report) -> None:
     """A few lines on stderr: what was written, how fast, and what to know about it."""
+    from sfumato.kernels._jit import cache_folder
+
     for warning in report.warnings:
         click.echo(f"note: {warning}", err=True)
+    if cache_folder() is None:
+        click.echo(
+            "note: compiled kernels can be kept nowhere, so each start compiles them anew; "
+            "set NUMBA_CACHE_DIR to a folder that can be written",
+            err=True,
+        )
     frames = "1 frame" if report.frames_out == 1 else f"{report.frames_out} frames"
     sink = "standard output" if report.sink == "-" else report.sink
     click.echo(
