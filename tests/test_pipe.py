@@ -114,7 +114,7 @@ def test_an_empty_pipe_is_one_clear_line() -> None:
     done = copy("-", "null")
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1].decode()
-    assert "SourceError: cannot read standard input: " in last
+    assert "SourceError: cannot read standard input: nothing comes through it" in last
 
 
 def test_a_reader_that_goes_away_is_one_clear_line(tmp_path: Path) -> None:

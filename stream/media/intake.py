@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from av.container import InputContainer
 
+from sfumato.stream.errors import SourceError
+
 Y4M_FRAME_BYTES = 80
 """Longest line before a picture (Y4M_FRAME_MAGIC and its parameters in FFmpeg's yuv4mpegdec.c)."""
 
@@ -20,8 +22,13 @@ class StandardInput:
         self._file = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - never ours to close
 
     def read(self, size: int) -> bytes:
-        """At most ``size`` bytes, as soon as there are any; none at the end."""
+        """At most ``size`` bytes, as soon as there are any; none at the end. Raises SourceError
+        where there never are any."""
         data: bytes = self._file.read(min(size, _READ_BYTES))
+        if not data and not self.size_bytes:
+            raise SourceError(
+                "cannot read standard input: nothing comes through it; pipe a video into it"
+            )
         self.size_bytes += len(data)
         return data
 
