@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from fractions import Fraction
 from os import PathLike, fspath
 from threading import Event
 from typing import TypedDict, Unpack
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.stream.arrays import ArraySource
 from sfumato.stream.convert import ToRgb
+from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.media import Sink, Source, open_sink, open_source
 from sfumato.stream.pace import Pace
 from sfumato.stream.pipeline import Pipeline
@@ -111,9 +113,16 @@ def stylize(
 
 
 def prepare_job(
-    source: str | PathLike[str], sink: str | PathLike[str], **options: Unpack[FileOptions]
+    source: str | PathLike[str],
+    sink: str | PathLike[str],
+    *,
+    closely: bool = False,
+    **options: Unpack[FileOptions],
 ) -> Prepared:
     """What :func:`stylize` would decide about the same job, without doing it.
+
+    ``closely`` takes a second more: it looks into the source for how much of it changes, which a
+    job finds out as it goes, and tries whether the sink can be written as asked for.
 
     Raises what :func:`stylize` raises before its first frame, save for a budget that is too small:
     the result says that.
@@ -126,11 +135,23 @@ def prepare_job(
         strict=files.strict,
         decoder_threads=decoder_threads(painting),
     ) as opened:
-        return prepare(
-            opened.info,
-            expect_output(fspath(sink), opened.info, files, rgb=opened.carried.rgb),
-            painting,
-        )
+        output = expect_output(fspath(sink), opened.info, files, rgb=opened.carried.rgb)
+        prepared = prepare(opened.info, output, painting)
+        return _closely(prepared, opened, fspath(sink), painting, files) if closely else prepared
+
+
+def _closely(
+    prepared: Prepared, source: Source, sink: str, painting: PaintSettings, files: FileSettings
+) -> Prepared:
+    """The same after a trial of the sink and a look into the source, if that is a film in a file."""
+    from sfumato.stream.look import look
+    from sfumato.stream.media.trial import try_sink
+
+    try_sink(sink, like=source, codec=files.codec, crf=files.crf, preset=files.preset)
+    film = None if prepared.work.still else source.carried.path
+    if film is None or prepared.reason is not None:
+        return prepared
+    return prepared.foreseeing(look(film, source.info, files.start_s, prepared, painting))
 
 
 def _split(options: FileOptions) -> tuple[PaintSettings, FileSettings]:
@@ -150,6 +171,9 @@ class _Job:
         self._started_s = time.perf_counter()
         self._pace = Pace(self._started_s)
         self._cpu_started_s = time.process_time()
+        self._first_s: Fraction | None = None
+        self._end_s = Fraction(0)
+        """When the first frame is shown, and until when the last one, by the source's clock."""
 
     def run(
         self,
@@ -171,13 +195,20 @@ class _Job:
                 with times.stage("encode"):
                     sink.write(frame)
                 self._pace.written()
+                self._note_time(frame, source.info)
                 report.frames_out += 1
                 if on_progress is not None:
                     on_progress(self._progress(source.info.frames_estimate))
         with times.stage("encode"):
             sink.close()
         report.warnings += [*source.info.notes, *source.warnings, *sink.warnings]
-        report.warnings += _shortfall(report.frames_in, source.info.frames_estimate)
+        report.warnings += _shortfall(float(self._end_s - (self._first_s or 0)), source.info)
+
+    def _note_time(self, frame: Frame, info: VideoInfo) -> None:
+        shown_s = frame.pts * frame.time_base
+        self._first_s = shown_s if self._first_s is None else self._first_s
+        usual_s = 1 / info.frame_rate if info.frame_rate else Fraction(0)
+        self._end_s = shown_s + (frame.duration * frame.time_base or usual_s)
 
     def _progress(self, estimate: int | None) -> Progress:
         seconds = time.perf_counter() - self._started_s
@@ -197,11 +228,15 @@ class _Job:
         return report
 
 
-def _shortfall(frames: int, promised: int | None) -> list[str]:
-    """A container may lie by a frame or two; more than a fiftieth missing is worth a word."""
-    if promised is None or frames >= promised * 49 // 50 - 2:
+def _shortfall(shown_s: float, info: VideoInfo) -> list[str]:
+    """More than a fiftieth of the time missing is worth a word. Frames are not compared: how many
+    there are is told by few containers, and follows from the length only where they come evenly."""
+    if info.frames_estimate is None or info.frame_rate is None:
         return []
-    return [f"the source holds {frames} of the about {promised} frames that it promises"]
+    length_s = info.frames_estimate / info.frame_rate
+    if shown_s >= length_s * 49 / 50 - 2 / info.frame_rate:
+        return []
+    return [f"the source ends after {shown_s:.1f} of the about {float(length_s):.1f} s it tells of"]
 
 
 def paint(

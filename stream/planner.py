@@ -8,6 +8,7 @@ from itertools import product
 
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.budget import Budget
+from sfumato.stream.changes import Changes
 from sfumato.stream.coding import encoder_cost
 from sfumato.stream.memory import error_percent, predict_memory
 from sfumato.stream.plan import MAX_TILE_PX, Plan, make_plan
@@ -71,9 +72,13 @@ def forecasts(
     return [forecast(plan, work, budget) for plan in plans]
 
 
-def forecast(plan: Plan, work: Work, budget: Budget) -> Forecast:
-    """What to expect of one plan."""
-    fps = predict_speed(plan, work, budget.cores).fps
+def forecast(plan: Plan, work: Work, budget: Budget, changes: Changes | None = None) -> Forecast:
+    """What to expect of one plan; ``changes``: where it is known how much of the source changes.
+
+    Plans are compared without: patches are cut to fit what changed whatever the tiles, so that the
+    largest tile that fits wins with them too, and a job does not look before it begins.
+    """
+    fps = predict_speed(plan, work, budget.cores, changes).fps
     return Forecast(
         plan,
         fps,

@@ -16,11 +16,12 @@ from sfumato.models.precision import Choice, pick_precision
 from sfumato.models.probe import network_cost
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.advice import refusal
-from sfumato.stream.budget import find_budget, private_bytes
+from sfumato.stream.budget import Budget, find_budget, private_bytes
+from sfumato.stream.changes import Changes
 from sfumato.stream.errors import BudgetError, StyleError
 from sfumato.stream.frame import VideoInfo
 from sfumato.stream.memory import COLD_BYTES
-from sfumato.stream.planner import Forecast, choose, forecasts
+from sfumato.stream.planner import Forecast, choose, forecast, forecasts
 from sfumato.stream.settings import FileSettings, PaintSettings
 from sfumato.stream.tuner import Tunings, pays
 from sfumato.stream.warm import Kernels
@@ -57,6 +58,8 @@ class Prepared:
 
     spec: StyleSpec
     choice: Choice
+    work: Work
+    budget: Budget
     forecast: Forecast
     reason: str | None
     """Why it cannot run within its budget; None where it can."""
@@ -66,6 +69,13 @@ class Prepared:
     """Where to put the result of a search for a faster plan; None where none is worth it."""
     kernels: Kernels | None = None
     """Where to remember that they were compiled; None where nothing is painted."""
+    changes: Changes | None = None
+    """How much of the source changes from frame to frame; None where nobody looked."""
+
+    def foreseeing(self, changes: Changes | None) -> Prepared:
+        """The same with what was found of ``changes`` in what to expect of its plan."""
+        expected = forecast(self.forecast.plan, self.work, self.budget, changes)
+        return replace(self, changes=changes, forecast=expected)
 
     def to_dict(self) -> dict[str, Any]:
         """What ``plan --json`` prints."""
@@ -80,6 +90,7 @@ class Prepared:
             "memory_bytes": one.memory_bytes,
             "limit_bytes": one.limit_bytes,
             "error_percent": one.error_percent,
+            "changes": None if self.changes is None else self.changes.to_dict(),
         }
 
     def checked(self) -> Prepared:
@@ -122,12 +133,13 @@ def prepare(info: VideoInfo, output: Output, settings: PaintSettings) -> Prepare
     found = forecasts(work, spec, settings, budget)
     chosen = choose(found)
     if not chosen.fits:
-        return Prepared(spec, choice, chosen, refusal(chosen, work, spec, settings, budget))
+        reason = refusal(chosen, work, spec, settings, budget)
+        return Prepared(spec, choice, work, budget, chosen, reason)
     tunings = Tunings(choice.path, work, budget)
     if (known := tunings.get(found, chosen)) is not None:
-        return Prepared(spec, choice, known, None, tuple(found), None, kernels)
+        return Prepared(spec, choice, work, budget, known, None, tuple(found), None, kernels)
     search = tunings if pays(chosen, settings) else None
-    return Prepared(spec, choice, chosen, None, tuple(found), search, kernels)
+    return Prepared(spec, choice, work, budget, chosen, None, tuple(found), search, kernels)
 
 
 def decoder_threads(settings: PaintSettings) -> int:

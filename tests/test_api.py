@@ -10,6 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import sfumato
+from sfumato.stream.media import open_source
+from tests.media import make_clip
 from tests.networks import save_cell_net, save_float_net
 
 RNG = np.random.default_rng(7)
@@ -177,3 +179,21 @@ def test_bad_options_are_named(options: dict[str, object], message: str) -> None
 def test_unknown_style_names_those_there_are() -> None:
     with pytest.raises(sfumato.StyleError, match=r"'tune'.*identity.*toon"):
         next(sfumato.paint(pictures(1), style="tune"))
+
+
+def test_frames_that_come_unevenly_are_not_missed(tmp_path: Path) -> None:
+    """A slide every second, at a rate of 25: the file promises its length and no number of them."""
+    clip = make_clip(tmp_path / "slides.mkv", frames=8, pts=range(0, 200, 25))
+    with open_source(clip) as source:
+        assert (source.info.frames_estimate or 0) > 100
+    report = sfumato.stylize(clip, "null", style="identity")
+    assert report.frames_in == 8 and report.warnings == []
+
+
+def test_a_file_that_ends_early_is_told_by_its_length(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "in.mkv", frames=200, size_px=(160, 96))
+    clip.write_bytes(clip.read_bytes()[: clip.stat().st_size // 2])
+    report = sfumato.stylize(clip, "null", style="identity")
+    assert report.frames_in < 150
+    ends_s = report.frames_in / 25
+    assert f"the source ends after {ends_s:.1f} of the about 8.0 s it tells of" in report.warnings

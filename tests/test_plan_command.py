@@ -20,7 +20,7 @@ from tests.test_cli import sfumato as command
 
 KEYS = {
     "fits", "reason", "plan", "fps", "seconds", "peak_rss_bytes", "memory_bytes", "limit_bytes",
-    "error_percent",
+    "error_percent", "changes",
 }  # fmt: skip
 
 
@@ -45,6 +45,35 @@ def test_people_see_parts_as_bars(clip: Path) -> None:
     assert done.returncode == 0, done.stderr
     for word in ("toon at int8", "fps", "program", "network", "encoder", "peak", "1024 MiB", "━"):
         assert word in done.stdout
+
+
+def test_people_see_how_much_changes(clip: Path) -> None:
+    done = command("plan", str(clip))
+    assert done.returncode == 0, done.stderr
+    words = " ".join(done.stdout.split())
+    assert "of 20 frames looked at, 100% of pixels are painted anew" in words
+
+
+@pytest.mark.parametrize(
+    "words", [["-o", "out.nope"], ["-o", "out.webm", "--codec", "libx264"], ["-o", "out.m3u8"]]
+)
+def test_what_run_could_not_write_is_not_planned_either(
+    clip: Path, tmp_path: Path, words: list[str]
+) -> None:
+    said = [
+        command(name, str(clip), words[0], str(tmp_path / words[1]), *words[2:])
+        for name in ("plan", "run")
+    ]
+    assert [done.returncode for done in said] == [1, 1]
+    assert said[0].stderr == said[1].stderr and said[0].stderr.count("\n") == 1
+    assert said[0].stdout == "" and not list(tmp_path.iterdir())
+
+
+def test_a_plan_needs_no_free_name(clip: Path, tmp_path: Path) -> None:
+    taken = tmp_path / "taken.mp4"
+    taken.write_bytes(b"mine")
+    assert command("plan", str(clip), "-o", str(taken)).returncode == 0
+    assert taken.read_bytes() == b"mine" and list(tmp_path.iterdir()) == [taken]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")

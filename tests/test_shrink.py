@@ -75,9 +75,11 @@ def test_without_a_limit_nothing_is_looked_at() -> None:
 
 def test_the_report_says_what_was_given_up() -> None:
     budget = Budget(400 * MIB, 2)
-    found = tuple(forecasts(work(), SPEC, PaintSettings(), budget))
+    job = work()
+    found = tuple(forecasts(job, SPEC, PaintSettings(), budget))
     chosen = choose(list(found))
-    prepared = Prepared(SPEC, Choice(Path("any.onnx"), "int8", ""), chosen, None, found)
+    picked = Choice(Path("any.onnx"), "int8", "")
+    prepared = Prepared(SPEC, picked, job, budget, chosen, None, found)
     report = Report(source="", sink="")
     steering = Steering(prepared, chosen.plan, report, Watch(400 * MIB, lambda: 399 * MIB))
     plans = [plan for _ in range(40 * SETTLE_FRAMES) if (plan := steering.next_plan())]

@@ -14,6 +14,7 @@ import click
 from sfumato.stream.cli.options import live_options, report_option
 from sfumato.stream.cli.run import how_painted
 from sfumato.stream.cli.stop import Stop, pass_stop
+from sfumato.stream.count import count
 
 if TYPE_CHECKING:
     from sfumato.stream.live.outlet import LiveSink
@@ -237,9 +238,9 @@ def _summarize(report: LiveReport) -> None:
         click.echo(f"note: {warning}", err=True)
     ages = report.age_ms
     click.echo(
-        f"{report.sink}: {report.frames_out} pictures in {report.seconds:.1f} s, "
+        f"{report.sink}: {count(report.frames_out, 'picture')} in {report.seconds:.1f} s, "
         f"{report.fps:.1f} fps, age {ages['p50']:.0f} ms, 95 % under {ages['p95']:.0f} ms, "
-        f"at most {ages['max']:.0f} ms, {sum(report.dropped.values())} frames dropped, "
+        f"at most {ages['max']:.0f} ms, {count(sum(report.dropped.values()), 'frame')} dropped, "
         f"{how_painted(report)}",
         err=True,
     )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.stream.cli.options import file_options, paint_options
+from sfumato.stream.count import count
 
 if TYPE_CHECKING:
+    from sfumato.stream.changes import Changes
     from sfumato.stream.prepare import Prepared
 
 _BAR_WIDTH = 32
@@ -34,7 +36,7 @@ def plan(source: str, sink: str, as_json: bool, **options: Any) -> None:
     from sfumato.stream.api import prepare_job
     from sfumato.stream.media.errors import writing
 
-    prepared = prepare_job(source, sink, **options)
+    prepared = prepare_job(source, sink, closely=True, **options)
     with writing("standard output"):
         if as_json:
             click.echo(json.dumps(prepared.to_dict(), indent=2))
@@ -47,17 +49,18 @@ def _show(prepared: Prepared) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    forecast, plan = prepared.forecast, prepared.forecast.plan
+    forecast, plan, changes = prepared.forecast, prepared.forecast.plan, prepared.changes
     width, height = plan.tile_px
     time = "" if forecast.seconds is None else f", {_duration(forecast.seconds)} in all"
     facts = Table.grid(padding=(0, 2))
     for name, value in {
         "style": f"{prepared.spec.name} at {prepared.choice.precision}",
         "tiles": f"{len(plan.tiles)} of {width}x{height} per frame",
-        "workers": f"{plan.workers}, with {_count(plan.intra_op, 'thread')} each",
-        "queues": f"{_count(plan.queue_frames, 'frame')} decoded ahead, "
+        "workers": f"{plan.workers}, with {count(plan.intra_op, 'thread')} each",
+        "queues": f"{count(plan.queue_frames, 'frame')} decoded ahead, "
         f"{plan.frames_in_flight} in flight",
         "encoding": _encoding(plan.encoder_threads, plan.lookahead_frames),
+        **({} if changes is None else {"changes": _changes(changes)}),
         "speed": f"about {forecast.fps:.1f} fps{time}",
     }.items():
         facts.add_row(name, value)
@@ -67,13 +70,15 @@ def _show(prepared: Prepared) -> None:
     console.print(_chart(prepared))
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _encoding(threads: int, lookahead: int | None) -> str:
-    words = _count(threads, "thread")
-    return words if lookahead is None else f"{words}, {_count(lookahead, 'frame')} of lookahead"
+    words = count(threads, "thread")
+    return words if lookahead is None else f"{words}, {count(lookahead, 'frame')} of lookahead"
+
+
+def _changes(changes: Changes) -> str:
+    whole = f"; {changes.repeated:.0%} of frames are copied whole" if changes.repeated else ""
+    frames = count(changes.frames, "frame")
+    return f"of {frames} looked at, {changes.painted:.0%} of pixels are painted anew{whole}"
 
 
 def _duration(seconds: float) -> str:
@@ -81,7 +86,9 @@ def _duration(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    if minutes:
+        return f"{minutes} min {rest} s"
+    return f"{rest} s" if rest else "less than a second"
 
 
 def _chart(prepared: Prepared) -> Any:
