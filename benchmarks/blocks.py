@@ -7,6 +7,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
+PART_NAMES = (
+    "jobs", "network", "kernels", "stages", "scaling", "memory", "start", "reuse",
+)  # fmt: skip
+"""What is measured, in the order of the page; a part per block."""
+
 END = "<!-- end of figures -->"
 
 
