@@ -17,6 +17,7 @@ import pytest
 
 from sfumato.stream.cli import cli
 from sfumato.stream.errors import SinkError
+from tests.media import make_clip
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,6 +75,16 @@ def test_run_paints_a_picture_and_reports(picture: Path, tmp_path: Path) -> None
     assert {"tile", "overlap", "workers", "intra_op", "queue"} <= set(figures["plan"])
     assert {"matrix", "range", "guessed"} <= set(figures["color"])
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(("tags", "said"), [({}, True), ({"colorspace": 6}, False)])
+def test_a_guess_at_colours_is_said_without_alarm(
+    tmp_path: Path, tags: dict[str, int], said: bool
+) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", tags=tags)
+    done = sfumato("run", str(clip), "-o", "out.mp4", "--style", "identity", cwd=tmp_path)
+    assert ("colours taken as BT.601" in done.stderr) == said
+    assert "note:" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -222,3 +233,4 @@ def test_model_inspect_is_json() -> None:
 def test_doctor_says_what_there_is() -> None:
     facts = json.loads(sfumato("doctor", "--json").stdout)
     assert "cpu" in facts["providers"] and "libx264" in facts["encoders"]
+    assert facts["kernels"].startswith("kept ")
