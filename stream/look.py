@@ -58,7 +58,7 @@ def _places(info: VideoInfo, start_s: float) -> list[tuple[float, int]]:
     total = RUNS * RUN_FRAMES
     if info.frames_estimate is None or info.frame_rate is None:
         return [(start_s, total)]
-    if info.frames_estimate <= 2 * total:
+    if info.frames_estimate <= total:
         return [(start_s, info.frames_estimate)]
     length_s = float(info.frames_estimate / info.frame_rate)
     return [(start_s + length_s * (run + 0.5) / RUNS, RUN_FRAMES) for run in range(RUNS)]

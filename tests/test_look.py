@@ -77,7 +77,7 @@ def looked(clip: Path, **options: Any) -> Changes:
 
 @pytest.mark.parametrize("scale", [1.0, 0.5])
 def test_what_is_foretold_is_what_a_job_reports(tmp_path: Path, scale: float) -> None:
-    clip = write(tmp_path / "corner.mp4", corner, 60)
+    clip = write(tmp_path / "corner.mp4", corner, 48)
     found = looked(clip, scale=scale)
     report = sfumato.stylize(clip, "null", scale=scale)
     first = 1 / report.frames_in  # is painted as a whole
