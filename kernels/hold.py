@@ -50,7 +50,10 @@ def survey(now: Array, shown: Array, bits: int, maps: NDArray[np.float32]) -> No
         raise ValueError(f"{maps.shape = } should be 3 maps of blocks")
     sides = block_sides(now.shape, maps.shape[1:])
     _check_blocks(now.shape, maps.shape[1:], sides)
-    sums = np.empty((3, maps.shape[2] * sides[0]), np.int32)
+    columns = maps.shape[2] * sides[0]
+    # The narrower the sums, the more of them the processor adds at once.
+    narrow = np.empty((2, columns), np.int16 if now.itemsize == 1 else np.int32)
+    sums = (narrow[0], np.empty(columns, np.int32), narrow[1])
     code, block = np.float32(2.0 ** (8 - bits)), (0,) * sides[0]
     _survey(*_dense(now), *_dense(shown), block, sides[1], now.shape, code, sums, maps)
 
@@ -105,23 +108,26 @@ def _survey(  # type: ignore[no-untyped-def]
     """``block``: one item per column of a block; a constant to the compiler, for its loops."""
     rows, columns = shape
     across, last = len(block), maps.shape[2] - 1
+    totals, sums_of_squares, largest = sums
     for block_y in range(maps.shape[1]):
         top = block_y * down
         bottom = min(top + down, rows)
-        sums[:] = 0
+        totals[:] = 0
+        sums_of_squares[:] = 0
+        largest[:] = 0
         for y in range(top, bottom):
             new = now[y * now_row : y * now_row + columns]
             old = shown[y * shown_row : y * shown_row + columns]
-            _add_row(new, old, sums[0], sums[1], sums[2])
+            _add_row(new, old, totals, sums_of_squares, largest)
         squares, means, peaks = maps[0, block_y], maps[1, block_y], maps[2, block_y]
         share = code / np.float32((bottom - top) * across)
         for block_x in range(last + 1):
             mean, square, peak = np.int32(0), np.int32(0), np.int32(0)
             for place in range(len(block)):
                 x = block_x * len(block) + place
-                mean = np.int32(mean + sums[0, x])
-                square = np.int32(square + sums[1, x])
-                peak = max(peak, sums[2, x])
+                mean = np.int32(mean + totals[x])
+                square = np.int32(square + sums_of_squares[x])
+                peak = max(peak, np.int32(largest[x]))
             squares[block_x] = np.float32(square) * share * code
             means[block_x] = np.float32(mean) * share
             peaks[block_x] = np.float32(peak) * code
@@ -132,10 +138,11 @@ def _survey(  # type: ignore[no-untyped-def]
 
 @helper
 def _add_row(new, old, total, squares, largest):  # type: ignore[no-untyped-def]
+    code = total.dtype.type
     for x in range(new.size):
-        step = np.int32(np.int32(new[x]) - np.int32(old[x]))
-        total[x] = np.int32(total[x] + step)
-        squares[x] = np.int32(squares[x] + step * step)
+        step = code(code(new[x]) - code(old[x]))
+        total[x] = code(total[x] + step)
+        squares[x] = np.int32(squares[x] + np.int32(step) * np.int32(step))
         largest[x] = max(largest[x], abs(step))
 
 
