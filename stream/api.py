@@ -236,7 +236,7 @@ def _shortfall(shown_s: float, info: VideoInfo) -> list[str]:
     length_s = info.frames_estimate / info.frame_rate
     if shown_s >= length_s * 49 / 50 - 2 / info.frame_rate:
         return []
-    return [f"the source ends after {shown_s:.1f} of the about {float(length_s):.1f} s it tells of"]
+    return [f"the source ends after {shown_s:.1f} s but says that it lasts {float(length_s):.1f} s"]
 
 
 def paint(

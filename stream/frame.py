@@ -27,7 +27,8 @@ class VideoInfo:
     time_base: Fraction = Fraction(1, 1000)
     """Seconds per PTS tick."""
     frames_estimate: int | None = None
-    """Frames the container promises. It may lie: for progress bars only."""
+    """Frames to come: as many as the container counts, or as its length and rate come to. It may lie,
+    and rates may vary: for progress bars and forecasts only."""
     guessed_colour: bool = False
     """The stream carries no matrix tag; ``pixels.matrix`` follows from its height."""
     notes: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ class Work:
     """FFmpeg's name, or the ending of single pictures; None where nothing is encoded."""
     preset: str = ""
     frames: int | None = None
-    """How many the source promises."""
+    """How many are expected of the source."""
     decoder_threads: int = 1
     threads_bounded: bool = True
     """The encoder's threads follow the plan."""

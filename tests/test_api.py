@@ -196,4 +196,4 @@ def test_a_file_that_ends_early_is_told_by_its_length(tmp_path: Path) -> None:
     report = sfumato.stylize(clip, "null", style="identity")
     assert report.frames_in < 150
     ends_s = report.frames_in / 25
-    assert f"the source ends after {ends_s:.1f} of the about 8.0 s it tells of" in report.warnings
+    assert f"the source ends after {ends_s:.1f} s but says that it lasts 8.0 s" in report.warnings

@@ -111,7 +111,7 @@ def test_a_source_that_ends_early_is_painted_and_said(tmp_path: Path) -> None:
     clip.write_bytes(data[: len(data) // 2])
     report = sfumato.stylize(clip, tmp_path / "out.mp4", style="identity")
     assert 10 < report.frames_out < 30
-    assert any("of the about 40 frames" in warning for warning in report.warnings)
+    assert any("but says that it lasts 1.6 s" in warning for warning in report.warnings)
 
 
 def test_identity_is_not_smoothed_unless_asked(tmp_path: Path) -> None:

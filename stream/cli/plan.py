@@ -32,7 +32,7 @@ _BAR_WIDTH = 32
 @file_options
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def plan(source: str, sink: str, as_json: bool, **options: Any) -> None:
-    """Show how INPUT would be painted: tiles, threads, predicted speed, time and memory."""
+    """Show how INPUT would be painted: tiles, threads, what changes, predicted speed and memory."""
     from sfumato.stream.api import prepare_job
     from sfumato.stream.media.errors import writing
 
