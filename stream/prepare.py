@@ -159,13 +159,13 @@ def expect_output(sink: str, info: VideoInfo, files: FileSettings, *, rgb: bool 
     """What :func:`~sfumato.stream.media.open_sink` will make of the same target; ``rgb``: of a
     source in RGB."""
     from sfumato.stream.media.encoders import DEFAULT_PRESET, choose_encoder, choose_pixels
-    from sfumato.stream.media.sink import IMAGE_SUFFIXES, is_pattern
+    from sfumato.stream.media.sink import IMAGE_SUFFIXES, is_pattern, painted_pixels
     from sfumato.stream.media.stills import image_pixels
 
     path = Path(sink)
     suffix = path.suffix.lower()
     if sink in ("null", "-"):
-        return Output(info.pixels)
+        return Output(painted_pixels(info.pixels))
     if suffix in IMAGE_SUFFIXES:
         pixels = image_pixels(suffix, info.pixels, rgb=rgb)
         return Output(pixels, suffix, single=not is_pattern(path))

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from sfumato.stream.errors import SinkError, SourceError
-from sfumato.stream.media import open_source
+from sfumato.stream.media import open_sink, open_source
 from sfumato.stream.media.pipe import Y4mSink
-from tests.media import make_clip, repaint
+from sfumato.stream.prepare import expect_output
+from sfumato.stream.settings import FileSettings
+from tests.media import fit, make_clip, repaint
 
 COPY = """
 import sys
@@ -43,7 +45,7 @@ def y4m_of(clip: Path) -> bytes:
 
 @pytest.mark.parametrize(
     "av_format",
-    ["yuv420p", "yuv422p", "yuv444p", "gray", "yuv420p10le", "yuv422p10le", "yuv444p10le"],
+    ["yuv420p", "yuv422p", "yuv444p", "yuv420p10le", "yuv422p10le", "yuv444p10le"],
 )
 @pytest.mark.parametrize("full", [False, True])
 def test_y4m_holds_every_layout(tmp_path: Path, av_format: str, full: bool) -> None:
@@ -63,6 +65,20 @@ def test_y4m_holds_every_layout(tmp_path: Path, av_format: str, full: bool) -> N
         for one, other in zip(before.frames(), after.frames(), strict=True):
             for plane, copied in zip(one.planes, other.planes, strict=True):
                 assert np.array_equal(plane, copied)
+
+
+@pytest.mark.parametrize("target", ["-", "null"])
+@pytest.mark.parametrize(("av_format", "bits"), [("gray", 8), ("gray10le", 10)])
+def test_grey_is_painted_in_colours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, av_format: str, bits: int
+) -> None:
+    clip = make_clip(tmp_path / "c.mkv", frames=1, codec="ffv1", av_format=av_format, options={})
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
+    with open_source(clip) as source, open_sink(target, like=source) as sink:
+        assert (sink.pixels.chroma, sink.pixels.bits) == ("420", bits)
+        assert expect_output(target, source.info, FileSettings()).pixels == sink.pixels
+        for frame in source.frames():
+            sink.write(fit(frame, sink.pixels))
 
 
 def test_from_pipe_to_pipe(tmp_path: Path) -> None:

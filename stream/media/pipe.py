@@ -10,7 +10,7 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.errors import SinkError
 from sfumato.stream.frame import Frame
 from sfumato.stream.media.errors import writing
-from sfumato.stream.media.sink import Sink, check_frame
+from sfumato.stream.media.sink import Sink, check_frame, painted_pixels
 from sfumato.stream.media.source import Source
 from sfumato.stream.media.turn import Turn
 
@@ -18,11 +18,9 @@ CHROMA_WORDS = {
     ("420", 8): "420jpeg",
     ("422", 8): "422",
     ("444", 8): "444",
-    ("grey", 8): "mono",
     ("420", 10): "420p10",
     ("422", 10): "422p10",
     ("444", 10): "444p10",
-    ("grey", 10): "mono10",
 }
 """The C parameter of the stream header (as FFmpeg's yuv4mpegenc.c and mjpegtools have it)."""
 
@@ -52,7 +50,7 @@ class Y4mSink(NullSink):
     """Uncompressed frames for the next program in a pipe. It carries pictures and nothing else."""
 
     def __init__(self, like: Source, size_px: tuple[int, int], out: BinaryIO | None = None) -> None:
-        super().__init__(like.info.pixels, size_px)
+        super().__init__(painted_pixels(like.info.pixels), size_px)
         if out is None and sys.stdout is None:
             raise SinkError("standard output is closed; name a file instead of '-'")
         self._out = out or sys.stdout.buffer

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from glob import escape
 from hashlib import sha256
 from pathlib import Path
@@ -119,7 +120,7 @@ def open_sink(
         raise SinkError("the output has no name; give a file, or '-' for standard output")
     size_px = size_px or (like.info.width_px, like.info.height_px)
     if name == "null":
-        return NullSink(like.info.pixels, size_px)
+        return NullSink(painted_pixels(like.info.pixels), size_px)
     if name == "-":
         if sys.stdout is not None and sys.stdout.isatty():
             raise SinkError(
@@ -144,6 +145,11 @@ def open_sink(
         size_px=size_px,
         recording=recording,
     )
+
+
+def painted_pixels(source: PixelFormat) -> PixelFormat:
+    """The format of paintings that need not be coded: the source's, with colours in any case."""
+    return replace(source, chroma="420") if source.chroma == "grey" else source
 
 
 def check_target(path: Path, source: Path | None, *, overwrite: bool) -> None:
