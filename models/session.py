@@ -70,7 +70,7 @@ class StyleSession:
         feed: Tensor = np.zeros(size, spec.dtype)
         # Tiles of other shapes may lose less at their edges: room for an answer that loses nothing.
         fetch: Tensor = np.zeros(size // spec.input_channels * spec.output_channels, spec.dtype)
-        runner = TileRunner(self._session, feed, fetch, rebind=not self._on_cpu)
+        runner = TileRunner(self._path, self._session, feed, fetch, rebind=not self._on_cpu)
         runner.fit(self.input_shape, self.output_shape)
         return runner
 
@@ -90,12 +90,14 @@ class StyleSession:
 class TileRunner:
     """One worker's tile: fill ``input``, call :meth:`run`, read ``output``. Not for two threads."""
 
-    def __init__(self, session: Any, feed: Tensor, fetch: Tensor, *, rebind: bool) -> None:
+    def __init__(
+        self, path: Path, session: Any, feed: Tensor, fetch: Tensor, *, rebind: bool
+    ) -> None:
         self.input: Tensor = feed
         """The network's input, shaped as the spec says; written by the caller."""
         self.output: Tensor = fetch
         """The network's answer; overwritten by each run."""
-        self._session = session
+        self._path, self._session = path, session
         self._rebind = rebind
         self._whole = feed, fetch
         self._binding = session.io_binding()
@@ -124,10 +126,14 @@ class TileRunner:
         self._binding.bind_ortvalue_output(self._names[1], self._fetch)
 
     def run(self) -> None:
-        """``output`` becomes the network's answer to ``input``. Releases the GIL."""
-        if self._rebind:  # a device's copy of the input is made when it is bound
-            self._binding.bind_ortvalue_input(self._names[0], self._feed)
-        self._session.run_with_iobinding(self._binding)
+        """``output`` becomes the network's answer to ``input``. Releases the GIL.
+
+        Raises :class:`ModelError` for a network that fails on what it sees.
+        """
+        with onnx_errors(self._path, "fails on a picture"):
+            if self._rebind:  # a device's copy of the input is made when it is bound
+                self._binding.bind_ortvalue_input(self._names[0], self._feed)
+            self._session.run_with_iobinding(self._binding)
 
 
 def _check(

@@ -128,6 +128,7 @@ class Pipeline:
         watch = Watch(self._prepared.forecast.limit_bytes)
         steering = Steering(self._prepared, self.plan, self._report, watch)
         with (
+            style_errors(),
             closing(prefetch(decoded, depth, "decode", self._stop)) as ahead,
             closing(self._stylizer.paint(self._working(ahead, originals))) as painted,
         ):
@@ -161,14 +162,14 @@ class Pipeline:
         trim_heap()
 
     def _count(self, painting: Painting) -> None:
-        report, run = self._report, len(painting.portion.tiles)
+        report, portion = self._report, painting.portion
+        run = len(portion.tiles)
         report.cuts += painting.seen.cut
         report.frames_reused += run == 0
         report.tiles_run += run
-        report.patches_run += run if painting.portion.patched else 0
-        if not painting.portion.patched:
-            report.tiles_reused += len(self.plan.tiles) - run
-        report.pixels_reused += 1 - float(painting.portion.fresh.mean())
+        report.patches_run += run if portion.patched else 0
+        report.tiles_reused += 0 if portion.patched else portion.plan_tiles - run
+        report.pixels_reused += 1 - float(portion.fresh.mean())
         report.noise_codes = self._hold.variance**0.5
 
     def _working(self, frames: Iterable[Frame], originals: deque[Frame]) -> Iterable[Seen]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -10,6 +11,7 @@ from sfumato.models.spec import StyleSpec
 from sfumato.stream.budget import Budget
 from sfumato.stream.changes import Changes
 from sfumato.stream.coding import encoder_cost
+from sfumato.stream.errors import SettingsError
 from sfumato.stream.memory import error_percent, predict_memory
 from sfumato.stream.plan import MAX_TILE_PX, Plan, make_plan
 from sfumato.stream.settings import PaintSettings
@@ -105,7 +107,7 @@ def worth(one: Forecast) -> float:
 
 def _plans(work: Work, spec: StyleSpec, settings: PaintSettings, cores: int) -> Iterator[Plan]:
     seen = set()
-    for most_px in TILE_STEPS_PX if settings.tile_px is None else (MAX_TILE_PX,):
+    for most_px in _tile_steps_px(spec, settings):
         for workers in _worker_counts(settings, cores):
             plan = make_plan(
                 *work.paint_px,
@@ -118,9 +120,20 @@ def _plans(work: Work, spec: StyleSpec, settings: PaintSettings, cores: int) -> 
                 workers=workers,
                 most_px=most_px,
             )
+            if spec.norm == "whole-frame" and len(plan.tiles) > 1:
+                raise SettingsError(
+                    f"--tile {plan.tile_px[0]}x{plan.tile_px[1]}: the network of {spec.name!r} takes "
+                    "averages over the whole frame, which tiles would show as seams: leave it out"
+                )
             if (shape := (plan.tile_px, workers)) not in seen:
                 seen.add(shape)
                 yield from _thinner(plan, work, cores)
+
+
+def _tile_steps_px(spec: StyleSpec, settings: PaintSettings) -> tuple[int, ...]:
+    if spec.norm == "whole-frame":
+        return (sys.maxsize,)
+    return TILE_STEPS_PX if settings.tile_px is None else (MAX_TILE_PX,)
 
 
 def _worker_counts(settings: PaintSettings, cores: int) -> list[int]:

@@ -14,6 +14,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from sfumato.stream.budget import status_bytes
+
 STAGES = ("decode", "gather", "infer", "scatter", "smooth", "encode")
 
 
@@ -124,11 +126,8 @@ def peak_rss_bytes() -> int:
 
     On Linux from ``VmHWM``: ``ru_maxrss`` also remembers the process that started this one.
     """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
+    if peak := status_bytes("VmHWM:"):
+        return peak
     if sys.platform == "win32":
         import psutil
 

@@ -34,8 +34,6 @@ class Work:
     frames: int | None = None
     """How many are expected of the source."""
     decoder_threads: int = 1
-    threads_bounded: bool = True
-    """The encoder's threads follow the plan."""
 
     @property
     def scaled(self) -> bool:

@@ -95,6 +95,24 @@ def save_float_net(
     return spec
 
 
+def save_averaging_net(path: Path) -> None:
+    """Write a network that normalizes each colour over all it sees."""
+    spec = StyleSpec(name="averages", layout="NCHW", dtype="float32", norm="whole-frame")
+    net = _Net(None, 0)
+    ends = net.constant(np.full(3, 50, np.float32)), net.constant(np.full(3, 128, np.float32))
+    net.save(path, spec, TensorProto.FLOAT, net.node("InstanceNormalization", "picture", *ends))
+
+
+def save_failing_net(path: Path) -> None:
+    """Write a network that runs on dark pictures only: others look up what is not there."""
+    spec = StyleSpec(name="fails", layout="NCHW", dtype="float32")
+    net = _Net(None, 0)
+    share = net.node("Div", net.node("ReduceMax", "picture", keepdims=0), net.constant(200.0))
+    index = net.node("Cast", share, to=TensorProto.INT64)
+    factor = net.node("Gather", net.constant(np.ones(1, np.float32)), index)
+    net.save(path, spec, TensorProto.FLOAT, net.node("Mul", "picture", factor))
+
+
 class _Net:
     """Grows one chain of nodes; activations are in 0…1, at INT8 in steps of 1/255."""
 

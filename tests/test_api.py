@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import sfumato
 from sfumato.stream.media import open_source
 from tests.media import make_clip
-from tests.networks import save_cell_net, save_float_net
+from tests.networks import save_averaging_net, save_cell_net, save_failing_net, save_float_net
 
 RNG = np.random.default_rng(7)
 
@@ -79,6 +79,31 @@ def test_what_a_network_takes_off_its_tiles_is_never_missing(style: str) -> None
         next(sfumato.paint(given, style=trimmed, tile_px=(128, 128), overlap_px=16))
     enough = sfumato.paint(given, style=trimmed, tile_px=(128, 128), overlap_px=24, smooth=0)
     np.testing.assert_array_equal(next(enough), exact)
+
+
+@pytest.fixture(scope="module")
+def odd_styles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("odd")
+    save_averaging_net(folder / "averages.onnx")
+    save_failing_net(folder / "fails.onnx")
+    return folder
+
+
+def test_a_network_that_averages_over_the_frame_gets_it_in_one_piece(odd_styles: Path) -> None:
+    style = str(odd_styles / "averages.onnx")
+    picture = np.zeros((1100, 1500, 3), np.uint8)  # more than any one tile of other networks
+    picture[:550] = 200
+    painted = next(sfumato.paint([picture], style=style))
+    assert (np.ptp(painted.reshape(2, -1, 3).astype(int), axis=1) <= 2).all()
+    with pytest.raises(sfumato.SettingsError, match=r"--tile 128x128: .* over the whole frame"):
+        next(sfumato.paint([picture], style=style, tile_px=(128, 128)))
+
+
+def test_a_network_that_fails_on_a_picture_is_an_error_of_the_style(odd_styles: Path) -> None:
+    frames = [np.full((64, 64, 3), level, np.uint8) for level in (10, 10, 250)]
+    painted = sfumato.paint(frames, style=str(odd_styles / "fails.onnx"))
+    with pytest.raises(sfumato.StyleError, match=r"fails\.onnx: fails on a picture"):
+        list(painted)
 
 
 def test_feathered_tiles_stay_near_the_exact_picture(style: str) -> None:

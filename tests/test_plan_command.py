@@ -148,6 +148,7 @@ def test_a_job_that_shrinks_paints_the_same_pictures(
     shapes = [plan.tile_px for plan in _Shrinking.taken]
     assert _Shrinking.taken[0].frames_in_flight == 1 and len(set(shapes)) >= 2
     assert any("tiles cut to" in warning for warning in report.warnings)
+    assert report.tiles_reused == 0 or reuse == "auto"
     pairs = zip(pictures(tmp_path / "usual.mkv"), pictures(tmp_path / "shrunk.mkv"), strict=True)
     assert all(np.array_equal(a, b) for a, b in pairs)
 

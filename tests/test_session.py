@@ -97,7 +97,7 @@ def test_a_device_sees_every_new_input(tmp_path: Path) -> None:
     save_cell_net(tmp_path / "net.onnx")
     with session(tmp_path / "net.onnx") as style:
         plain = style.runner()
-        bound = TileRunner(style._session, plain.input, plain.output.copy(), rebind=True)
+        bound = TileRunner(Path("net.onnx"), style._session, plain.input, plain.output.copy(), rebind=True)
         for seed in range(2):
             plain.input[...] = noise(plain.input.shape, seed)
             plain.run()

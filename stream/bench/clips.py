@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import av
@@ -21,9 +22,16 @@ _OPTIONS = {"crf": "18", "preset": "superfast"}
 
 def fingerprint(source: Path) -> str:
     """Name, length and content of a file, as few words as will do: results refer to it."""
-    with reading(str(source)), source.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
-    return f"{source.name} {source.stat().st_size} {digest}"
+    with reading(str(source)):
+        known = source.stat()
+        return f"{source.name} {known.st_size} {_digest(source, known.st_size, known.st_mtime_ns)}"
+
+
+@cache
+def _digest(source: Path, _size: int, _mtime_ns: int) -> str:
+    """Read once, however many jobs ask, as long as it stays as it is."""
+    with source.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def clip_at(source: Path, size: str, frames: int, folder: Path) -> Path:

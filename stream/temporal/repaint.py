@@ -24,6 +24,8 @@ class Portion:
     """Width and height of what the network sees of each tile."""
     fresh: Mask
     """Blocks that may be painted otherwise than in the frame before."""
+    plan_tiles: int
+    """Tiles of the plan that it was made by."""
     patched: bool = False
     """The tiles are patches, not the plan's."""
 
@@ -41,7 +43,7 @@ class Repaint:
         """``on`` False: every frame is painted as a whole. ``patches`` False: only by the plan's own
         tiles, as with networks that take no others."""
         self.plan, self._on, self._trim_px = plan, on, spec.trim_px
-        local = spec.norm == "none"
+        local = spec.norm != "whole-frame"
         # The last cell may end behind the frame, and what it sees there is mirrored once more.
         self._reach = Reach(plan, size_px, spec.radius_px + spec.multiple - 1, local=local)
         self._patches: Patches | None = None
@@ -71,12 +73,13 @@ class Repaint:
             return by_plan
         tiles = self._patches.over(fresh)
         windows_px = tuple(map(self._patches.window_px, tiles))
-        patches = Portion(tuple(tiles), windows_px, fresh, patched=True)
+        patches = Portion(tuple(tiles), windows_px, fresh, by_plan.plan_tiles, patched=True)
         cheap = patches.cost_px(self._trim_px) < WORTH * by_plan.cost_px(self._trim_px)
         return patches if tiles and cheap else by_plan
 
     def _by_plan(self, tiles: tuple[Tile, ...], fresh: Mask) -> Portion:
-        return Portion(tiles, (self.plan.tile_px,) * len(tiles), fresh)
+        windows_px = (self.plan.tile_px,) * len(tiles)
+        return Portion(tiles, windows_px, fresh, len(self.plan.tiles))
 
 
 class Balance:
