@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.frame import Frame, Plane
+
+Code = TypeVar("Code", np.uint8, np.uint16)
 
 
 class Sums:
@@ -18,6 +20,24 @@ class Sums:
     def __init__(self, shapes: list[tuple[int, int]]) -> None:
         self.planes: tuple[NDArray[np.uint32], ...] = tuple(np.zeros(s, np.uint32) for s in shapes)
         self.lock = Lock()
+
+
+def new_planes(width_px: int, height_px: int, pixels: PixelFormat) -> tuple[Plane, ...]:
+    """Planes of a frame, one behind the other in one piece of memory, as encoders like them."""
+    shapes = pixels.plane_shapes(width_px, height_px)
+    samples = sum(rows * columns for rows, columns in shapes)
+    if pixels.bits == 8:
+        return _parts(np.empty(samples, np.uint8), shapes)
+    return _parts(np.empty(samples, np.uint16), shapes)
+
+
+def _parts(memory: NDArray[Code], shapes: list[tuple[int, int]]) -> tuple[NDArray[Code], ...]:
+    parts, start = [], 0
+    for rows, columns in shapes:
+        stop = start + rows * columns
+        parts.append(memory[start:stop].reshape(rows, columns))
+        start = stop
+    return tuple(parts)
 
 
 class PlanePool:
@@ -32,11 +52,7 @@ class PlanePool:
 
     def acquire(self) -> tuple[Plane, ...]:
         """Planes with whatever they held before."""
-        if self._free:
-            return self._free.pop()
-        if self.pixels.bits == 8:
-            return tuple(np.empty(shape, np.uint8) for shape in self._shapes)
-        return tuple(np.empty(shape, np.uint16) for shape in self._shapes)
+        return self._free.pop() if self._free else new_planes(*self.size_px, self.pixels)
 
     def release(self, planes: tuple[Plane, ...]) -> None:
         """Take planes back; the caller no longer uses them."""

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from sfumato.kernels.formats import PixelFormat
+from sfumato.stream.buffers import new_planes
 from sfumato.stream.media import open_sink, open_source
+from sfumato.stream.media.planes import frame_on
 from tests.media import make_clip, pictures, repaint, repaint_file, times
 
 B_FRAMES = {"qp": "0", "bf": "3"}
@@ -214,3 +216,24 @@ def test_frames_of_another_shape_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="should be"):
             sink.write(other)
         sink.write(frame)
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265"])
+def test_planes_may_be_painted_over_once_they_are_written(tmp_path: Path, codec: str) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", frames=30, size_px=(64, 48), options=B_FRAMES)
+    planes = new_planes(64, 48, PixelFormat())
+    for name in ("kept.mp4", "reused.mp4"):
+        with (
+            open_source(clip) as source,
+            open_sink(tmp_path / name, like=source, codec=codec, preset="medium") as sink,
+        ):
+            for frame in source.frames():
+                given = planes if name == "reused.mp4" else tuple(map(np.empty_like, planes))
+                for target, plane in zip(given, frame.planes, strict=True):
+                    np.copyto(target, plane)
+                assert (frame_on(given, frame.pixels) is None) == (name == "kept.mp4")
+                sink.write(dataclasses.replace(frame, planes=given, keep=None))
+                for target in given:
+                    target.fill(0)
+    kept, reused = pictures(tmp_path / "kept.mp4"), pictures(tmp_path / "reused.mp4")
+    np.testing.assert_array_equal(reused, kept)

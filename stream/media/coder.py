@@ -18,7 +18,7 @@ from sfumato.stream.frame import Frame
 from sfumato.stream.media.colour import FULL, LIMITED, MATRIX_CODES, ColourTags, tags_for
 from sfumato.stream.media.encoders import Choice, home_of
 from sfumato.stream.media.palette import Palette
-from sfumato.stream.media.planes import PLANAR, Converter, frame_of
+from sfumato.stream.media.planes import PLANAR, Converter, frame_of, frame_on
 from sfumato.stream.media.source import Source
 from sfumato.stream.media.streams import useful_metadata
 from sfumato.stream.media.turn import Turn
@@ -72,6 +72,8 @@ class VideoCoder:
         self._turn = None
         if like.carried.display_matrix and container.format.name not in TURNING_FORMATS:
             self._turn = Turn(like.carried.display_matrix)
+        self._in_place = choice.encoder.copies and self._turn is None and av_name in PLANAR.values()
+        """Frames need not be copied: the encoder does."""
         self._rate = _sane_rate(like.info.frame_rate)
         self.stream = self._add(container, suffix)
         self._set_up(container.format.name, like, threads)
@@ -173,6 +175,8 @@ class VideoCoder:
 
     def _picture(self, frame: Frame) -> VideoFrame:
         planes, pixels = frame.planes, self._pixels
+        if self._in_place and (picture := frame_on(planes, pixels)) is not None:
+            return picture
         if self._turn is not None:
             planes, pixels = self._turn.planes(planes, pixels), self._turn.pixels(pixels)
         picture = frame_of(planes, pixels, self.coded_size_px)

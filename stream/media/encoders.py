@@ -84,6 +84,8 @@ class Encoder:
     """The format is full range by convention (JPEG), in BT.601."""
     even_sizes: bool = False
     """Subsampled planes need an even width (and height)."""
+    copies: bool = False
+    """Is done with a picture's memory when it has taken the picture."""
     held: dict[str, str] = field(default_factory=dict)
     """Options that bound the frames held back to ``{frames}``: ``{bframes}`` B-frames in a row, or
     ``{fewer}`` where they have to be fewer than that."""
@@ -94,6 +96,7 @@ ENCODERS: dict[str, Encoder] = {
         crf=18,
         speeds=PRESETS,
         even_sizes=True,
+        copies=True,
         # Spreading bits over time (mbtree) by so short a look ahead costs more than a decibel.
         held={
             "bf": "{bframes}",
@@ -106,6 +109,7 @@ ENCODERS: dict[str, Encoder] = {
         speeds=PRESETS,
         options={"x265-params": "log-level=error"},
         even_sizes=True,
+        copies=True,
         held={
             "x265-params": "log-level=error:frame-threads=1:cutree=0:bframes={fewer}"
             ":rc-lookahead={frames}"

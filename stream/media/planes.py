@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
 from av.video.format import VideoFormat
 from av.video.frame import VideoFrame
 from av.video.reformatter import Interpolation, VideoReformatter
+from numpy.lib.stride_tricks import as_strided
 
 from sfumato.kernels.formats import Matrix, PixelFormat
 from sfumato.stream.frame import Plane
@@ -167,9 +169,36 @@ def frame_of(
     return frame
 
 
+def frame_on(planes: tuple[Plane, ...], pixels: PixelFormat) -> VideoFrame | None:
+    """An FFmpeg frame on the planes' own memory: for encoders that are done with it at once.
+
+    None where the planes are not one piece of a kind that PyAV takes.
+    """
+    height, width = planes[0].shape
+    if (pixels.chroma, pixels.bits) != ("420", 8) or width % 2 or height % 2:
+        return None
+    if not _in_one_piece(planes):
+        return None
+    luma = np.asarray(planes[0], np.uint8)  # which it is
+    piece = as_strided(luma, (height * 3 // 2, width), writeable=False)
+    frame = VideoFrame.from_numpy_buffer(piece, format="yuv420p")
+    frame.color_range = FULL if pixels.full_range else LIMITED
+    return frame
+
+
 def has_alpha(frame: VideoFrame) -> bool:
     """Whether pixels of the frame may be transparent."""
     return frame.format.has_palette or any(part.is_alpha for part in frame.format.components)
+
+
+def _in_one_piece(planes: tuple[Plane, ...]) -> bool:
+    """Whether each plane begins in memory where the one before ends."""
+    luma = planes[0]
+    starts = accumulate((plane.nbytes for plane in planes), initial=luma.ctypes.data)
+    return luma.base is not None and all(
+        plane.base is luma.base and plane.flags.c_contiguous and plane.ctypes.data == start
+        for plane, start in zip(planes, starts, strict=False)
+    )
 
 
 def _views(frame: VideoFrame) -> list[Plane]:

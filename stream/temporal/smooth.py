@@ -8,8 +8,9 @@ import numpy as np
 
 from sfumato.kernels.hold import Blocks
 from sfumato.kernels.smooth import STATE_BITS, blend, keep_from_change
+from sfumato.stream.buffers import new_planes
 from sfumato.stream.errors import SettingsError
-from sfumato.stream.frame import Frame, Plane
+from sfumato.stream.frame import Frame
 from sfumato.stream.temporal.hold import COHERENCE, Mask
 
 MOST_KEPT = 0.9
@@ -81,7 +82,9 @@ class _Past:
     def __init__(self, painted: Frame, blocks: tuple[int, ...]) -> None:
         self._pixels = painted.pixels
         steps = np.uint16(1 << (STATE_BITS - painted.pixels.bits))
-        self.planes: tuple[Plane, ...] = tuple(plane.copy(order="C") for plane in painted.planes)
+        self.planes = new_planes(painted.width_px, painted.height_px, painted.pixels)
+        for plane, target in zip(painted.planes, self.planes, strict=True):
+            np.copyto(target, plane)
         self.states = [np.multiply(plane, steps, dtype=np.uint16) for plane in painted.planes]
         self.active = [np.zeros(blocks, np.bool_) for _ in painted.planes]
 
