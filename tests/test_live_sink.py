@@ -73,9 +73,10 @@ def test_a_recording_keeps_its_first_size(tmp_path: Path) -> None:
 
 
 def test_an_aborted_recording_keeps_what_there_is(tmp_path: Path) -> None:
-    outlet = Outlet(FileLive(str(tmp_path / "out.mp4")))
-    feed(outlet, range(2))
-    outlet.abort()
+    sink = FileLive(str(tmp_path / "out.mp4"))
+    for number in range(2):
+        sink.show(picture(number))
+    sink.abort()
     (left,) = tmp_path.iterdir()
     assert left.name == f"out.recording-{os.getpid()}.mp4"
     with av.open(str(left)) as container:

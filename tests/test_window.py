@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,8 +116,54 @@ def test_a_session_by_keys(window: Window, tmp_path: Path, monkeypatch: pytest.M
         report = Session(run, [NullLive()], window, show=show, say=said.append).play("test")
     assert report.sink == "window null" and report.frames_out == window.ages.shown > 0
     assert [line.split()[0] for line in said[:2]] == ["recording", "finishing"]
+    assert any(line.startswith("recorded") for line in said)
     (film,), (snapshot,) = tmp_path.glob("*.mp4"), tmp_path.glob("*.png")
     with av.open(str(film)) as container:
         assert sum(1 for _ in container.decode(video=0)) > 0
     with av.open(str(snapshot)) as container:
         assert next(container.decode(video=0)).width == 96
+
+
+@pytest.mark.parametrize("stops", [[pygame.K_r, pygame.K_q], [pygame.K_q]])
+def test_a_recording_of_nothing_ends_no_show(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: list[int]
+) -> None:
+    """Ended before a picture came, by its key or with the run: that is said, and no more."""
+    monkeypatch.chdir(tmp_path)
+    said: list[str] = []
+    settings = LiveSettings(paint=PaintSettings(style="identity"), max_age_ms=5000)
+
+    def show(_: list[str]) -> None:
+        if any("would be empty" in line for line in said):
+            press(pygame.K_q)
+        elif window.ages.shown and not said:
+            for key in (pygame.K_r, *stops):
+                press(key)
+
+    with LiveRun(find_input("lavfi:testsrc2=size=96x64:rate=2"), settings) as run:
+        Session(run, [], window, show=show, say=said.append).play("test")
+    assert said[-1].endswith("would be empty: no picture came") and not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the working folder goes away")
+def test_a_recording_that_fails_ends_no_show(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said: list[str] = []
+    settings = LiveSettings(paint=PaintSettings(style="identity"), max_age_ms=5000)
+
+    def say(line: str) -> None:
+        said.append(line)
+        if line.startswith("recording"):
+            tmp_path.rmdir()
+
+    def show(_: list[str]) -> None:
+        if len(said) > 1:
+            press(pygame.K_q)
+        elif window.ages.shown and not said:
+            press(pygame.K_r)
+
+    with LiveRun(find_input("lavfi:testsrc2=size=96x64:rate=30"), settings) as run:
+        report = Session(run, [], window, show=show, say=say).play("test")
+    assert "cannot write" in said[1] and report.frames_out == window.ages.shown > 0

@@ -43,7 +43,6 @@ class Outlet:
         self.warnings: list[str] = []
         self._waiting: Newest[Painted] = Newest()
         self._error: BaseException | None = None
-        self._aborted = False
         self._ended_s: float | None = None
         self._thread = Thread(target=self._run, name=f"sink {sink.name}", daemon=True)
         self._thread.start()
@@ -76,12 +75,6 @@ class Outlet:
         if self._error is not None:
             raise self._error
 
-    def abort(self) -> None:
-        """End the sink without a result."""
-        self._aborted = True
-        self.end()
-        self._wait()
-
     def _wait(self) -> None:
         """For the sink's thread, until ``leave_s`` after the end was asked for."""
         if self.sink.leave_s is None or self._ended_s is None:
@@ -91,13 +84,11 @@ class Outlet:
 
     def _run(self) -> None:
         try:
-            while (picture := self._waiting.take()) is not None and not self._aborted:
+            while (picture := self._waiting.take()) is not None:
                 self.sink.show(picture)
                 if not picture.held:
                     self.ages.note(picture.captured_s)
-            if not self._aborted:
-                self.warnings += self.sink.finish()
-                return
+            self.warnings += self.sink.finish()
         except BaseException as exc:  # noqa: BLE001 - raised by show() and close()
             self._error = exc
-        self.sink.abort()
+            self.sink.abort()

@@ -71,6 +71,7 @@ class Session:
             self._last = picture
             for outlet in self._outlets:
                 outlet.show(picture)
+            self._record_on(picture)
         self._renew_figures()
         if self._window is not None:
             for key in self._window.pressed():
@@ -91,8 +92,7 @@ class Session:
                 self._answer(change.text)
         for done in [outlet for outlet in self._finishing if outlet.ended]:
             self._finishing.remove(done)
-            done.close()
-            self._answer(f"recorded {done.sink.name}")
+            self._answer(_outcome(done))
 
     def _answer(self, message: str | None) -> None:
         if message:
@@ -109,13 +109,18 @@ class Session:
             self._recording = Outlet(
                 FileLive(name, lambda: self._run.reader.tags, fps=lambda: self._run.reader.fps)
             )
-            self._outlets.append(self._recording)
             return f"recording {name}"
         done, self._recording = self._recording, None
-        self._outlets.remove(done)
         self._finishing.append(done)
         done.end()
         return f"finishing {done.sink.name}"
+
+    def _record_on(self, picture: Painted) -> None:
+        if self._recording is not None:
+            try:
+                self._recording.show(picture)
+            except (SfumatoError, OSError):
+                self._record()  # why is said once it has ended
 
     def _report(self, source: str) -> LiveReport:
         """Sum up, and end the sinks properly."""
@@ -130,13 +135,18 @@ class Session:
         for outlet in self._ending():
             if outlet.dropped:
                 report.dropped[f"{outlet.sink.name} busy"] = outlet.dropped
-            outlet.close()
+            if outlet in self._finishing:
+                self._answer(_outcome(outlet))
+            else:
+                outlet.close()
             report.warnings += outlet.warnings
         return report
 
     def _ending(self) -> list[Outlet]:
         """All outlets, told to finish; recordings first: what they hold must not wait for a viewer
         who takes nothing."""
+        if self._recording is not None:
+            self._record()
         outlets = [*self._outlets, *self._finishing]
         for outlet in outlets:
             outlet.end()
@@ -147,3 +157,12 @@ class Session:
         for outlet in self._ending():
             with suppress(SfumatoError, OSError):
                 outlet.close()
+
+
+def _outcome(recording: Outlet) -> str:
+    """Wait for a recording that a key began, and say what became of it: its failure ends no show."""
+    try:
+        recording.close()
+    except (SfumatoError, OSError) as exc:
+        return str(exc)
+    return f"recorded {recording.sink.name}"

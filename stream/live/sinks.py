@@ -24,8 +24,6 @@ PRESET = "superfast"
 LEAVE_PIPE_S = 2.0
 """How long a pipe that nobody reads any more is waited for."""
 
-MakeSink = Callable[[str], LiveSink]
-
 
 class NullLive(LiveSink):
     """Takes pictures and drops them."""
