@@ -6,6 +6,7 @@ import functools
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -189,6 +190,14 @@ def test_addresses_are_read(tmp_path: Path, served: str) -> None:
     assert sum(len(frame.side_packets) for frame in frames) + len(source.trailing_packets) > 10
     with pytest.raises(SourceError, match="404"):
         open_source(f"{served}/gone.mkv")
+
+
+@pytest.mark.parametrize("name", ["clip.mkv", "clip.flv"])
+def test_a_part_from_an_address_that_cannot_seek(tmp_path: Path, served: str, name: str) -> None:
+    clip = make_clip(tmp_path / name, frames=200, options={"g": "12"}, rate=Fraction(5))
+    for place in (clip, f"{served}/{name}"):
+        with open_source(place, start_s=20) as source:
+            assert len(list(source.frames())) == 100
 
 
 def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,14 @@ with open_source(sys.argv[1]) as source, open_sink(sys.argv[2], like=source) as 
 print(source.info.width_px, sink.frames_written, source.warnings + sink.warnings, file=sys.stderr)
 """
 
+PART = """
+import sys
+from sfumato.stream.media import open_source
+with open_source("-", start_s=float(sys.argv[1])) as source:
+    for frame in source.frames():
+        print(f"{frame.pts}:{frame.planes[0].sum()}")
+"""
+
 
 def copy(source: str, target: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Copy frames in a program of its own, whose standard streams are pipes."""
@@ -124,6 +132,24 @@ def test_any_video_that_needs_no_seeking_can_be_piped(tmp_path: Path) -> None:
     with av.open(str(tmp_path / "out.mp4")) as container:
         assert len(container.streams.audio) == 1
         assert sum(1 for _ in container.decode(video=0)) == 6
+
+
+@pytest.mark.parametrize("name", ["clip.mkv", "clip.flv", "clip.ts"])
+def test_a_part_of_what_is_piped_begins_exactly(tmp_path: Path, name: str) -> None:
+    """FFmpeg seeks in some pipes without a word, by reading on to where a keyframe comes."""
+    clip = make_clip(tmp_path / name, frames=200, options={"g": "12"}, rate=Fraction(5))
+    with open_source(clip, start_s=20) as source:
+        whole = [(frame.pts, frame.planes[0].tobytes()) for frame in source.frames()]
+    done = subprocess.run(
+        [sys.executable, "-c", PART, "20"],
+        input=clip.read_bytes(),
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.decode().split() == [f"{pts}:{sum(luma)}" for pts, luma in whole], (
+        done.stderr
+    )
 
 
 def test_an_empty_pipe_is_one_clear_line() -> None:

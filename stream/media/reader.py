@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
@@ -60,12 +61,14 @@ class VideoReader(Source):
         self._strict = strict
         self._delivered = 0
         self._captions = False
+        self._decoder_threads = decoder_threads
         self._busy = Lock()
         self._piped = StandardInput() if name == "pipe:0" else None
-        self._container = _open(self._piped or name, self.name)
+        self._place = self._piped or name
+        self._container = _open(self._place, self.name)
         try:
             with reading(self.name):
-                self._choose(decoder_threads)
+                self._choose()
                 self._cut = self._seek(start_s, duration_s)
                 self._pictures = self._look_at_first(Path(name))
         except BaseException:
@@ -96,13 +99,13 @@ class VideoReader(Source):
         with self._busy:
             return next(self._pictures, None)
 
-    def _choose(self, decoder_threads: int) -> None:
+    def _choose(self) -> None:
         self._video, self._notes = choose_video(self.name, self._container)
         self._side = side_streams(self._container, self._video)
         context = self._video.codec_context
         context.thread_type = "AUTO"
         large = context.width * context.height >= LARGE_PX
-        context.thread_count = 1 if large else decoder_threads
+        context.thread_count = 1 if large else self._decoder_threads
         if self._strict:
             context.options = {"err_detect": "explode"}
         self._time_base = Fraction(self._video.time_base or MICROSECOND)
@@ -120,13 +123,23 @@ class VideoReader(Source):
         end = None
         if duration_s is not None:
             end = start + Fraction(duration_s).limit_denominator(1_000_000)
-        if start_s and self._video.start_time is not None:
-            try:
+        if start_s and self._video.start_time is not None and self._can_seek():
+            self._sought = True  # what fails may have moved on, too
+            with suppress(FFmpegError, OSError, OverflowError):
                 self._container.seek(int(start / self._time_base), stream=self._video)
-                self._sought = True
-            except (FFmpegError, OSError, OverflowError):
-                pass  # A pipe cannot seek: what comes before the part is read and dropped.
         return Cut(start if start_s else None, end)
+
+    def _can_seek(self) -> bool:
+        """Whether it is worth trying. In a pipe FFmpeg says yes and reads on to somewhere: there,
+        what comes before the part has to be read and dropped."""
+        place = self._place
+        return isinstance(place, str) and ("://" in place or Path(place).is_file())
+
+    def _open_again(self) -> None:
+        """Go back to the beginning, at addresses that cannot seek too."""
+        self._container.close()
+        self._container = _open(self._place, self.name)
+        self._choose()
 
     def _look_at_first(self, path: Path) -> Iterator[tuple[VideoFrame, int]]:
         """Learn from the first picture what the container does not say."""
@@ -199,8 +212,7 @@ class VideoReader(Source):
         first = next(pictures, None)
         if first is not None and first.pts is not None and first.pts * self._time_base <= start_s:
             return chain([first], pictures)
-        self._container.seek(self._container.start_time or 0)
-        self._decoder.side_packets.clear()
+        self._open_again()
         return self._decoder.pictures()
 
     def _read_on_beside(self) -> None:
