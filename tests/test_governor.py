@@ -221,3 +221,14 @@ def test_levels_of_a_style() -> None:
     assert all(a.work >= b.work for a, b in pairwise(levels))
     assert {level.scale for level in levels_for("oil", 0.6)} == {0.6}
     assert {level.style for level in levels_for("oil")} == {"oil"}
+
+
+def test_what_cannot_be_painted_is_left_out_at_every_pace() -> None:
+    governor = Governor(LEVELS, max_age_s=0.12, least_fps=24)
+    governor.leave_out("toon-fast", 0.5)
+    assert governor._levels == LEVELS[:3]
+    governor.leave_out("toon", 1.0)
+    assert governor.level == LEVELS[1]
+    governor.use(LEVELS[:1])
+    governor.leave_out("toon", 1.0)
+    assert governor.level == LEVELS[0]  # there is nothing else

@@ -6,17 +6,22 @@ import itertools
 import time
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sfumato.kernels.formats import PixelFormat
+from sfumato.models.spec import StyleSpec
 from sfumato.stream.errors import SettingsError, StyleError
 from sfumato.stream.frame import Frame
 from sfumato.stream.live.beat import Beat
+from sfumato.stream.live.levels import Level, levels_for
 from sfumato.stream.live.painter import LivePainter, Painted
 from sfumato.stream.live.settings import LiveSettings
 from sfumato.stream.settings import PaintSettings
+from tests.networks import save_cell_net
+from tests.test_session import with_spec_text
 
 PIXELS = PixelFormat()
 PATIENCE_S = 20.0
@@ -126,6 +131,41 @@ def test_styles_change_without_a_gap() -> None:
         assert abs(after - before) > 1  # the style does something to grey
         steps = np.abs(np.diff(means))
         assert steps.max() < abs(after - before) * 0.5  # it fades, it does not jump
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> str:
+    """A style that can be found, but not loaded."""
+    save_cell_net(tmp_path / "broken.onnx")
+    spec = StyleSpec(name="broken", dtype="float32", cell=4, multiple=4)
+    return str(with_spec_text(tmp_path / "broken.onnx", spec.to_json()))
+
+
+def test_a_style_that_fails_leaves_what_was_asked_for_before(broken: str) -> None:
+    """The scale too, which the governor goes on to choose."""
+    with LivePainter(settings("toon")) as painter:
+        paint(painter, frame())
+        painter.switch(style=broken, strength=0.5)
+        painter.switch(smooth=1.0)
+        while not painter.stats().changes:
+            paint(painter, frame())
+        (change,) = painter.stats().changes
+        assert change.text.startswith("stays with toon: ")
+        assert painter.settings == settings("toon", strength=0.5)
+        assert painter._governor._levels == levels_for("toon")
+
+
+def test_a_way_of_painting_that_fails_is_not_chosen_again(broken: str) -> None:
+    with LivePainter(settings()) as painter:
+        paint(painter, frame())
+        good = levels_for("identity", 1.0)[:1]
+        with painter._lock:
+            painter._governor.use([Level(broken, 1.0, 9.0), *good])
+        while not painter.stats().changes:
+            paint(painter, frame())
+        assert painter._governor._levels == good and painter.settings == settings()
+        paint(painter, frame())
+        assert len(painter.stats().changes) == 1
 
 
 def test_a_style_that_is_not_there() -> None:

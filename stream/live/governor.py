@@ -114,6 +114,12 @@ class Governor:
         self._home = None
         self._restart()
 
+    def leave_out(self, style: str, scale: float) -> None:
+        """Nothing can be painted like that, at any pace; what is alone stays."""
+        unlike = [level for level in self._levels if (level.style, level.scale) != (style, scale)]
+        if unlike:
+            self.use(unlike)
+
     def arrived(self, at_s: float) -> None:
         """A frame was offered, painted or not."""
         self._arrivals.append(at_s)

@@ -65,6 +65,8 @@ class LivePainter:
         """``note`` is told, on another thread, what takes long. Raises :class:`StyleError` for a
         style that is not there."""
         self._settings = settings = settings or LiveSettings()
+        self._served = settings
+        """What was asked for when that could last be had."""
         with style_errors():
             levels = levels_for(settings.paint.style, settings.scale)
         self._governor = Governor(
@@ -146,14 +148,7 @@ class LivePainter:
         :class:`SettingsError` and :class:`StyleError`.
         """
         with self._switching:
-            before = self._settings
-            after = before.changed(style, strength, smooth, scale)
-            with style_errors():  # reads files: nobody else should wait for that
-                levels = levels_for(after.paint.style, after.scale)
-            with self._lock:
-                self._settings = after
-                if (after.paint.style, after.scale) != (before.paint.style, before.scale):
-                    self._governor.use(levels)
+            self._want(self._settings.changed(style, strength, smooth, scale))
 
     def stats(self) -> LiveStats:
         """How it goes."""
@@ -207,6 +202,15 @@ class LivePainter:
         self._in.close()
         self._thread.join()
 
+    def _want(self, after: LiveSettings) -> None:
+        before = self._settings
+        with style_errors():  # reads files: nobody else should wait for that
+            levels = levels_for(after.paint.style, after.scale)
+        with self._lock:
+            self._settings = after
+            if (after.paint.style, after.scale) != (before.paint.style, before.scale):
+                self._governor.use(levels)
+
     def _count(self, step: int) -> None:
         with self._lock:
             self._unpainted += step
@@ -232,11 +236,12 @@ class LivePainter:
 
     def _paint(self, frame: Frame, captured_s: float | None) -> None:
         with self._lock:
-            level, paint = self._governor.level, self._settings.paint
+            level, wanted = self._governor.level, self._settings
+        paint = wanted.paint
         settings = replace(paint, style=level.style, scale=level.scale, strength=1.0)
         size_px = frame.width_px, frame.height_px
         key = EngineKey(*size_px, frame.pixels, settings, usable_cores())
-        engine = self._engine_for(key, frame)
+        engine = self._engine_for(key, frame, wanted)
         if captured_s is None:
             return
         if engine is None:
@@ -273,26 +278,37 @@ class LivePainter:
             if change is not None:
                 self._changes.append(Change(time.monotonic() - self._started_s, change))
 
-    def _engine_for(self, key: EngineKey, frame: Frame) -> Engine | None:
+    def _engine_for(self, key: EngineKey, frame: Frame, wanted: LiveSettings) -> Engine | None:
         """What paints this frame; None where it grew old meanwhile and a newer one is there."""
         before, asked_s = self._engines.present, time.monotonic()
         try:
             engine = self._engines.choose(key, frame, lambda: self._in.closed)
         except SfumatoError as exc:
-            engine = self._stay(exc, frame)
+            engine = self._stay(exc, frame, key, wanted)
+        if engine is not None and engine.key == key:
+            self._served = wanted
         if engine is not before:
             self._fade.begin()
         waited = time.monotonic() - asked_s > 1 / MOST_FPS
         return None if waited and self._in.waiting else engine
 
-    def _stay(self, error: SfumatoError, frame: Frame) -> Engine:
-        """A style that cannot be had leaves the present one; raises where there is none."""
+    def _stay(
+        self, error: SfumatoError, frame: Frame, key: EngineKey, wanted: LiveSettings
+    ) -> Engine:
+        """What cannot be had leaves the present engine, and what was asked for when it could be
+        had; raises where there is none."""
         present = self._engines.present
         if present is None or not present.key.fits(frame):
             raise error
-        settings = present.key.settings
-        self._note(f"stays with {settings.style}: {error}")
-        self.switch(style=settings.style, smooth=settings.smooth, scale=settings.scale)
+        self._note(f"stays with {present.key.settings.style}: {error}")
+        with self._switching:
+            served, now = self._served, self._settings
+            if served.look == wanted.look:  # the governor's own wish
+                with self._lock:
+                    self._governor.leave_out(key.settings.style, key.settings.scale)
+            elif now.look == wanted.look:
+                paint = replace(served.paint, strength=now.paint.strength)
+                self._want(replace(served, paint=paint))
         return present
 
     def _note(self, text: str) -> None:

@@ -51,6 +51,11 @@ class LiveSettings:
         """Frames per second to hold."""
         return LEAST_FPS if self.fps is None else self.fps
 
+    @property
+    def look(self) -> tuple[str, float | None, float | None]:
+        """Style, smoothing and scale: what engines are made for, unlike the strength."""
+        return self.paint.style, self.paint.smooth, self.scale
+
     def changed(
         self, style: str | None, strength: float | None, smooth: float | None, scale: float | None
     ) -> LiveSettings:
