@@ -40,11 +40,13 @@ class Engines:
         Raises :class:`SfumatoError` where the engine cannot be made; asked again, it tries again.
         """
         present = self.present
+        self._cancel_all_but(key)
         if present is not None and present.key == key:
             return present
         if key not in self._engines:
             note = self._note if present is None else lambda _: None  # nobody waits for others
             self._engines[key] = self._builder.submit(Engine, key, self._times, note)
+            self._let_go()
         made = self._engines[key]
         if not made.done() and present is not None and present.key.fits(frame):
             return present
@@ -59,19 +61,30 @@ class Engines:
 
     def close(self) -> None:
         """Close all engines."""
-        self._builder.shutdown(cancel_futures=True)
+        for made in self._engines.values():
+            made.cancel()
+        self._builder.shutdown()
         for made in self._engines.values():
             _close(made)
         self._engines.clear()
 
     def _take(self, key: EngineKey, engine: Engine) -> Engine:
-        """Use an engine from now on, and let go of what was wanted longest ago."""
+        """Use an engine from now on."""
         self.present = engine
         self._engines.move_to_end(key)
-        while len(self._engines) > KEPT:
-            _, old = self._engines.popitem(last=False)
-            self._builder.submit(_close, old)
         return engine
+
+    def _cancel_all_but(self, key: EngineKey) -> None:
+        """Engines that nobody waits for any more need not be begun."""
+        for other in [*self._engines]:
+            if other != key and self._engines[other].cancel():
+                del self._engines[other]
+
+    def _let_go(self) -> None:
+        """Close what was wanted longest ago, but never what paints."""
+        idle = [key for key in self._engines if self.present is None or key != self.present.key]
+        for key in idle[: -(KEPT - 1)]:
+            self._builder.submit(_close, self._engines.pop(key))
 
 
 def _close(made: Future[Engine]) -> None:
