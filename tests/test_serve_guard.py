@@ -19,6 +19,7 @@ from sfumato.stream.cli import cli
 from sfumato.stream.errors import SettingsError, SfumatoError, StyleError
 from sfumato.stream.live.server import page
 from sfumato.stream.live.server.app import serving
+from sfumato.stream.live.server.gallery import Gallery
 from sfumato.stream.live.server.settings import ServeSettings
 from tests.serving import answer_to, client, run, status
 
@@ -262,6 +263,13 @@ def test_missing_extra_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None
     result = CliRunner().invoke(cli, ["serve"])
     assert result.exit_code == 1
     assert "pip install 'sfumato[serve]'" in result.output
+
+
+def test_own_style_with_the_name_of_another_is_shown_beside_it() -> None:
+    gallery = Gallery(["/my/toon.onnx", "oil", "toon"])
+    assert gallery.keys == ["toon", "oil", "toon-2"]
+    assert [gallery.find(key) for key in gallery.keys] == ["/my/toon.onnx", "oil", "toon"]
+    assert gallery.key_of("toon") == "toon-2" and gallery.key_of("/my/toon.onnx") == "toon"
 
 
 def test_state_tells_what_the_page_needs() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import av
 import numpy as np
 import pytest
+from av.stream import Disposition
 
 from sfumato.stream.errors import SinkError, SourceError
 from sfumato.stream.live.server import kept, worker
@@ -139,6 +140,24 @@ def test_limits_of_a_clip(tmp_path: Path) -> None:
         container.mux(stream.encode(frame))
     with pytest.raises(SourceError):
         worker.check_file(str(sound), 10)
+
+
+def test_limits_are_those_of_the_stream_that_would_be_painted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "MOST_PIXELS", 64 * 64)
+    path = tmp_path / "two.mkv"
+    with av.open(str(path), "w") as container:
+        for size_px in (64, 80):  # the second is the default one
+            stream: Any = container.add_stream("mpeg4", rate=5)
+            stream.width = stream.height = size_px
+            stream.pix_fmt = "yuv420p"
+            stream.disposition = Disposition.default if size_px == 80 else Disposition(0)
+        for stream in container.streams.video:
+            frame = av.VideoFrame(stream.width, stream.height, "yuv420p")
+            container.mux([*stream.encode(frame), *stream.encode(None)])
+    with pytest.raises(SourceError, match="80x80 is too large"):
+        worker.check_file(str(path), 10)
 
 
 def test_one_file_at_a_time_for_each_viewer_and_few_in_all(tmp_path: Path) -> None:

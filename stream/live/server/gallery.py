@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Container
+from itertools import chain, count
 from pathlib import PurePath
 from urllib.parse import quote
 
@@ -24,7 +26,9 @@ class Gallery:
 
     def __init__(self, styles: list[str]) -> None:
         """``styles``: names of shipped ones, or paths of ONNX files, in the order shown."""
-        self._styles = {_key(style): style for style in styles}
+        self._styles: dict[str, str] = {}
+        for style in styles:
+            self._styles[_free(_key(style), self._styles)] = style
         self._keys = {style: key for key, style in self._styles.items()}
         self._done: dict[str, Asset] = {}
         self._lock = asyncio.Lock()
@@ -63,6 +67,12 @@ class Gallery:
 def _key(style: str) -> str:
     """``toon`` of ``toon`` and of ``/somewhere/toon.int8.onnx``."""
     return PurePath(style).name.split(".")[0]
+
+
+def _free(key: str, taken: Container[str]) -> str:
+    """``toon``, or ``toon-2`` where that is taken, and so on."""
+    others = (f"{key}-{number}" for number in count(2))
+    return next(name for name in chain([key], others) if name not in taken)
 
 
 def _shown(key: str) -> str:

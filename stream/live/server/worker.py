@@ -102,6 +102,7 @@ def check_file(source: str, longest_s: float) -> bool:
     from av.error import FFmpegError
 
     from sfumato.stream.errors import SourceError
+    from sfumato.stream.media.streams import choose_video
 
     options = {"format_whitelist": FORMATS, "protocol_whitelist": "file"}
     try:
@@ -109,9 +110,7 @@ def check_file(source: str, longest_s: float) -> bool:
     except (FFmpegError, ValueError, OSError) as exc:
         raise SourceError("this is no video or picture that can be read here") from exc
     with container:
-        if not container.streams.video:
-            raise SourceError("there is no picture in this file")
-        video = container.streams.video[0]
+        video, _ = choose_video("the file", container)
         if video.width * video.height > MOST_PIXELS:
             size = f"{video.width}x{video.height}"
             raise SourceError(f"{size} is too large; 4096x2304 at most")
