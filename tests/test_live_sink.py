@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -181,6 +182,19 @@ def test_a_folder_on_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
                 sink.show(picture(number, (320, 240)))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_folder_that_vanishes_is_one_clear_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "hls"
+    sink = Broadcast(f"{folder}/", fps=30)
+    sink.show(picture())
+    shutil.rmtree(folder)
+    with pytest.raises(SinkError, match=r"cannot write into .*/hls/: .*"):
+        for number in range(0, 300, 15):
+            sink.show(picture(number))
+    assert capfd.readouterr().err == ""
 
 
 def test_streams_that_cannot_begin() -> None:

@@ -14,13 +14,15 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
 
+import av
 import pytest
+from av.container import InputContainer
 
 from sfumato.stream.errors import SourceError, Stopped
 from sfumato.stream.frame import Frame
 from sfumato.stream.live.cameras import Camera, refused
 from sfumato.stream.live.clock import ArrivalClock, PacedClock
-from sfumato.stream.live.inputs import find_input
+from sfumato.stream.live.inputs import Input, find_input
 from sfumato.stream.live.reader import LiveReader, Patience
 from sfumato.stream.live.run import LiveRun
 from sfumato.stream.live.settings import LiveSettings
@@ -187,6 +189,37 @@ def test_a_recording_in_a_pipe_is_noticed(tmp_path: Path, realtime: bool) -> Non
     writing.join()
     assert len(taken.frames) == 45
     assert any("for a recording use --realtime" in said for said in reading.warnings()) != realtime
+
+
+class Pipe:
+    """What FFmpeg reads and cannot seek in."""
+
+    def __init__(self, data: bytes) -> None:
+        self.read = io.BytesIO(data).read
+
+
+def test_damage_is_counted_over_all_connections(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.ts", frames=40, options={"g": "8"})
+    data = bytearray(clip.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 600] = bytes(600)
+    counts = []
+    for connections in (1, 2):
+        pipes = [Pipe(bytes(data)) for _ in range(connections)]
+
+        def connect(_: float, pipes: list[Pipe] = pipes) -> InputContainer:
+            if not pipes:
+                raise SourceError("the camera is away")
+            return av.open(pipes.pop(), "r", format="mpegts")
+
+        taken = Taken()
+        camera = Input("camera", "address", connect)
+        with LiveReader(camera, taken, SHORT, note=taken.notes.append) as reading:
+            reading.start()
+            wait_for(lambda: len(taken.notes) >= connections, "the last connection's end")  # noqa: B023
+            (said,) = [line for line in reading.warnings() if "damaged" in line]
+        counts.append(int(said.split()[0]))
+    assert counts[1] == 2 * counts[0] > 0
 
 
 def test_an_address_with_an_end_ends(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import av
 import av.error
@@ -239,7 +240,12 @@ class _Pieces:
 
     def open(self, address: str, _flags: int, _options: dict[str, str]) -> _Piece:
         """What FFmpeg writes to."""
-        return _Piece(Path(address.removeprefix("file:")), self)
+        path = Path(address.removeprefix("file:"))
+        try:
+            return _Piece(path.open("wb"), self)
+        except OSError as exc:  # PyAV would print it
+            self.error = self.error or exc
+            return _Piece(BytesIO(), self)
 
     def check(self) -> None:
         """Raise what went wrong."""
@@ -250,8 +256,8 @@ class _Pieces:
 class _Piece:
     """One file of :class:`_Pieces`. Raises nothing: PyAV would print what it cannot pass on."""
 
-    def __init__(self, path: Path, pieces: _Pieces) -> None:
-        self._file, self._pieces = path.open("wb"), pieces
+    def __init__(self, file: BinaryIO, pieces: _Pieces) -> None:
+        self._file, self._pieces = file, pieces
 
     def write(self, data: bytes) -> int:
         """All of it, or none once something went wrong."""

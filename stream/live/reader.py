@@ -57,6 +57,8 @@ class LiveReader:
         self._error: BaseException | None = None
         self._state: State = "opening"
         self._last_s = time.monotonic()
+        self._damaged = self._moved = 0
+        """Of the connections before the present one."""
         self.frames = 0
         """Frames handed over."""
         self.reconnects = 0
@@ -118,10 +120,10 @@ class LiveReader:
         """What a user should know about this reading."""
         said = [f"the source was opened anew {self.reconnects} times"] if self.reconnects else []
         if self._feed is not None:
-            if self._feed.damaged:
-                said.append(f"{self._feed.damaged} damaged packets or pictures were skipped")
-            if self._feed.moved:
-                said.append(f"reading was too slow for the source's pace {self._feed.moved} times")
+            if damaged := self._damaged + self._feed.damaged:
+                said.append(f"{damaged} damaged packets or pictures were skipped")
+            if moved := self._moved + self._feed.moved:
+                said.append(f"reading was too slow for the source's pace {moved} times")
             if self._feed.hurried:
                 said.append(
                     f"{self._source.name} came faster than it plays, and only the newest pictures "
@@ -156,7 +158,8 @@ class LiveReader:
         try:
             feed = Feed(self._source, container, self._stop)
             for frame, captured_s in feed.frames():
-                self._feed = feed
+                if feed is not self._feed:
+                    self._use(feed)
                 self._last_s, self._state = time.monotonic(), "playing"
                 self.frames += 1
                 self._give(frame, captured_s)
@@ -172,6 +175,13 @@ class LiveReader:
         if self.frames == before and not self._stop.is_set():
             raise SourceError(f"{self._source.name} gives no picture")
         return length is not None  # what knows its length is no live stream
+
+    def _use(self, feed: Feed) -> None:
+        """What is known of the source is known from this connection now."""
+        if self._feed is not None:
+            self._damaged += self._feed.damaged
+            self._moved += self._feed.moved
+        self._feed = feed
 
     def _come_back(self) -> bool:
         """Try again until it plays, waiting longer each time; what :meth:`_play` says."""
