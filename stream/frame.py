@@ -52,8 +52,9 @@ class Frame:
     """Whatever owns the planes' memory."""
     duration: int = field(default=0, compare=False)
     """How long it is shown, in ticks of ``time_base``; 0 where the source does not say."""
-    side_packets: tuple[Any, ...] = field(default=(), compare=False)
-    """Packets of copied streams (audio, subtitles) that the source met before this frame."""
+    side_packets: list[Any] | tuple[()] = field(default=(), compare=False)
+    """Packets of copied streams (audio, subtitles) that the source met before this frame; a sink
+    that copies them takes them off it."""
 
     def __post_init__(self) -> None:
         shapes = self.pixels.plane_shapes(self.width_px, self.height_px)

@@ -142,6 +142,16 @@ def test_a_part_is_counted_from_the_first_picture(tmp_path: Path) -> None:
     assert times(tmp_path / "out.mp4", "audio")[-1] < Fraction(65, 100)
 
 
+def test_a_part_from_the_beginning_keeps_what_primes_the_decoder(tmp_path: Path) -> None:
+    """AAC begins before time 0, with samples that are thrown away but needed for those that follow."""
+    clip = make_clip(tmp_path / "clip.mp4", frames=50, audio_tracks=1)
+    repaint_file(clip, tmp_path / "out.mp4", duration_s=1.0)
+    whole, part = timed(clip, 0), timed(tmp_path / "out.mp4", 0)
+    assert whole[0][1] < 0
+    assert part == whole[: len(part)]
+    assert part[-1][1] < 1
+
+
 def timed(path: Path, track: int) -> list[tuple[bytes, Fraction]]:
     """Contents and time of each packet of an audio track."""
     with av.open(str(path)) as container:

@@ -75,6 +75,15 @@ class Cut:
         if self.start_s is not None:
             self.shift_s = time_s
 
+    def is_over(self, packet: Packet[Any]) -> bool:
+        """Whether a copied packet ends before the part, whichever picture turns out its first."""
+        time = packet.pts if packet.pts is not None else packet.dts
+        if self.start_s is None or time is None:
+            return False
+        if packet.stream.type == "subtitle":
+            time += packet.duration or 0
+        return time * packet.time_base < self.start_s
+
     def move(self, packet: Packet[Any]) -> bool:
         """Shift a copied packet to the part's clock; False if it lies outside.
 
@@ -89,6 +98,8 @@ class Cut:
         base = packet.time_base
         if self.is_after(time * base):
             return False
+        if self.start_s is None:
+            return True
         early = -((time * base - self.shift_s) / base)
         if early > 0 and not self._clip(packet, round(early)):
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from errno import EIO
 from typing import Any
 
@@ -23,7 +23,10 @@ MAX_FAILURES = 100
 
 
 class Decoder:
-    """Demuxes a container, decodes its video stream and collects the packets of other streams."""
+    """Demuxes a container, decodes its video stream and gives the packets of others to ``beside``.
+
+    Attached pictures go to ``covers`` by stream index: containers have them before anything else.
+    """
 
     def __init__(
         self,
@@ -33,6 +36,8 @@ class Decoder:
         side: tuple[Stream, ...],
         *,
         strict: bool,
+        beside: Callable[[Packet[Any]], None] | None = None,
+        covers: dict[int, bytes] | None = None,
     ) -> None:
         self.name = name
         self.skipped = 0
@@ -43,14 +48,12 @@ class Decoder:
         """Where in the file its last packet ends; None until all is read."""
         self.gave_up = False
         """Nothing but damage came any more, and the rest was left unread."""
-        self.side_packets: list[Packet[Any]] = []
-        """Packets of the other streams met so far; whoever uses them takes them out."""
-        self.covers: dict[int, bytes] = {}
-        """Attached pictures by stream index; containers deliver them before anything else."""
+        self._covers = {} if covers is None else covers
         self.timeline = Timeline()
         self._container = container
         self._video = video
         self._streams = (video, *side)
+        self._beside = beside
         self._strict = strict
 
     def pictures(self) -> Iterator[VideoFrame]:
@@ -115,9 +118,9 @@ class Decoder:
 
     def _keep(self, packet: Packet[Any]) -> None:
         if packet.stream.type == "video":
-            self.covers[packet.stream.index] = bytes(packet)
-        else:
-            self.side_packets.append(packet)
+            self._covers[packet.stream.index] = bytes(packet)
+        elif self._beside is not None:
+            self._beside(packet)
 
     def _skip(self, reason: str) -> None:
         self.skipped += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
@@ -25,6 +25,7 @@ from sfumato.stream.media.decode import Decoder
 from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
 from sfumato.stream.media.intake import StandardInput, is_cut_off
 from sfumato.stream.media.normal import Normalizer
+from sfumato.stream.media.riders import Load, Riders
 from sfumato.stream.media.side_data import display_matrix, has_captions
 from sfumato.stream.media.source import Source, local
 from sfumato.stream.media.streams import choose_video, side_streams
@@ -58,9 +59,12 @@ class VideoReader(Source):
         self.name = "standard input" if name == "pipe:0" else name
         self.warnings: list[str] = []
         self.trailing_packets: tuple[Packet[Any], ...] = ()
+        self._riders = Riders()
+        self._covers: dict[int, bytes] = {}
         self._strict = strict
         self._delivered = 0
         self._captions = False
+        self._wish = start_s, duration_s
         self._decoder_threads = decoder_threads
         self._busy = Lock()
         self._piped = StandardInput() if name == "pipe:0" else None
@@ -69,7 +73,7 @@ class VideoReader(Source):
         try:
             with reading(self.name):
                 self._choose()
-                self._cut = self._seek(start_s, duration_s)
+                self._seek()
                 self._pictures = self._look_at_first(Path(name))
         except BaseException:
             self.close()
@@ -82,11 +86,16 @@ class VideoReader(Source):
 
     def frames(self) -> Iterator[Frame]:
         """See :class:`~sfumato.stream.media.source.Source`."""
+        self._riders.keep = False
         with reading(self.name):
             while (read := self._read()) is not None:
                 yield self._frame(*read)
-            self.trailing_packets = self._take_side()
+            self.trailing_packets = tuple(self._riders.load())
             self._sum_up()
+
+    def hand_packets_to(self, take: Callable[[Load], None]) -> None:
+        """See :class:`~sfumato.stream.media.source.Source`."""
+        self._riders.take = take
 
     def close(self) -> None:
         """See :class:`~sfumato.stream.media.source.Source`."""
@@ -113,11 +122,18 @@ class VideoReader(Source):
         self._rate = Fraction(rate) if rate else None
         self._clock = Clock(self._time_base, self._rate)
         self._decoder = Decoder(
-            self.name, self._container, self._video, self._side, strict=self._strict
+            self.name,
+            self._container,
+            self._video,
+            self._side,
+            strict=self._strict,
+            beside=self._riders.add,
+            covers=self._covers,
         )
 
-    def _seek(self, start_s: float, duration_s: float | None) -> Cut:
+    def _seek(self) -> None:
         """Go to the last keyframe before the wanted part."""
+        start_s, duration_s = self._wish
         self._sought = False
         start = self._begin_s() + Fraction(start_s).limit_denominator(1_000_000)
         end = None
@@ -127,7 +143,7 @@ class VideoReader(Source):
             self._sought = True  # what fails may have moved on, too
             with suppress(FFmpegError, OSError, OverflowError):
                 self._container.seek(int(start / self._time_base), stream=self._video)
-        return Cut(start if start_s else None, end)
+        self._cut = self._riders.cut = Cut(start if start_s else None, end)
 
     def _can_seek(self) -> bool:
         """Whether it is worth trying. In a pipe FFmpeg says yes and reads on to somewhere: there,
@@ -139,20 +155,29 @@ class VideoReader(Source):
         """Go back to the beginning, at addresses that cannot seek too."""
         self._container.close()
         self._container = _open(self._place, self.name)
+        self._riders.clear()
         self._choose()
 
     def _look_at_first(self, path: Path) -> Iterator[tuple[VideoFrame, int]]:
         """Learn from the first picture what the container does not say."""
+        self._riders.keep = not path.is_file()
         pictures = self._wanted()
         first = next(pictures, None)
         if first is None:
             raise SourceError(f"{self.name} holds no picture{self._why_empty()}")
-        picture, _ = first
+        picture, pts = first
+        if self._riders.dropped:  # read again once there is a sink to take what comes before
+            self._open_again()
+            self._seek()
+            self._cut.begin_at(pts * self._time_base)
+            pictures = self._wanted()
+        else:
+            pictures = chain([first], pictures)
         refuse_colour(self.name, picture)
         self._normal = Normalizer(picture)
         self.info = self._describe(picture)
         self.carried = self._carry(picture, path if path.is_file() else None)
-        return chain([first], pictures)
+        return pictures
 
     def _describe(self, picture: VideoFrame) -> VideoInfo:
         return VideoInfo(
@@ -176,7 +201,7 @@ class VideoReader(Source):
             display_matrix=display_matrix(picture),
             sample_aspect=Fraction(aspect) if aspect and aspect != 1 else None,
             side_streams=self._side,
-            covers=self._decoder.covers,
+            covers=self._covers,
             metadata=dict(self._container.metadata),
             stream_metadata=dict(self._video.metadata),
             chapters=self._chapters(),
@@ -229,7 +254,7 @@ class VideoReader(Source):
             if not waiting or late_s > INTERLEAVE_S:
                 return
             if packet.stream.index != self._video.index:
-                self._decoder.side_packets.append(packet)
+                self._riders.add(packet)
 
     def _frame(self, picture: VideoFrame, pts: int) -> Frame:
         if self._delivered in LOOK_FOR_CAPTIONS:
@@ -243,13 +268,8 @@ class VideoReader(Source):
             time_base=self._time_base,
             duration=picture.duration or 0,
             keep=owner,
-            side_packets=self._take_side(),
+            side_packets=self._riders.load(),
         )
-
-    def _take_side(self) -> tuple[Packet[Any], ...]:
-        packets = tuple(packet for packet in self._decoder.side_packets if self._cut.move(packet))
-        self._decoder.side_packets.clear()
-        return packets
 
     def _estimate(self) -> int | None:
         """Frames to come, as far as the container's own figures can be believed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from glob import glob, has_magic
 from pathlib import Path
@@ -36,6 +36,12 @@ class Source(Protocol):
     def frames(self) -> Iterator[Frame]:
         """Every frame, once. Raises SourceError when reading fails for good."""
         ...
+
+    def hand_packets_to(self, take: Callable[[list[Any]], None]) -> None:
+        """Give packets of copied streams to ``take``, in order, where too many for a frame to carry
+        come between two. It empties the list, and may be called by another thread. Without it,
+        those are dropped."""
+        return
 
     def close(self) -> None:
         """Let go of the file. May be called more than once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from io import BytesIO
 from typing import Any
@@ -139,7 +140,7 @@ class StreamCopy:
             packet.is_keyframe = True
             self._container.mux_one(packet)
 
-    def mux(self, packets: tuple[Packet[Any], ...]) -> None:
+    def mux(self, packets: Sequence[Packet[Any]]) -> None:
         """Write packets that rode on a frame; those of refused streams are dropped."""
         for packet in packets:
             target = self._targets.get(packet.stream_index)

@@ -7,8 +7,11 @@ import math
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 import av
+from av import Packet
 from av.container import OutputContainer
 from av.error import FFmpegError
 
@@ -78,11 +81,13 @@ class VideoWriter(Sink):
         self._overwrite = overwrite
         self._container: OutputContainer | None = None
         self._ended = False
+        self._muxing = Lock()
         try:
             with writing(str(path)):
                 remove_stale(path)
                 self._container = self._open()
                 self._coder, self._copies = self._begin(self._container, encoder_threads)
+            like.hand_packets_to(self._take)
         except BaseException:
             self.abort()
             raise
@@ -92,9 +97,12 @@ class VideoWriter(Sink):
         check_frame(frame, self.pixels, self.size_px)
         if self._container is None:
             raise ValueError(f"{self.path} is closed")
+        if frame.side_packets:
+            self._take(frame.side_packets)
         with writing(str(self.path)):
-            self._copies.mux(frame.side_packets)
-            self._container.mux(self._coder.encode(frame))
+            coded = self._coder.encode(frame)
+            with self._muxing:
+                self._container.mux(coded)
         self.frames_written += 1
 
     def close(self) -> None:
@@ -120,16 +128,24 @@ class VideoWriter(Sink):
             return
         self._ended = True
         kept = self._recording and self.frames_written > 0
-        if self._container is not None:
-            with suppress(Exception):
-                if kept:
-                    self._container.mux(self._coder.flush())
-            # Without its end a recording can be played too, and the rest is thrown away.
-            with suppress(Exception):
-                self._container.close()
-            self._container = None
+        with self._muxing:
+            if self._container is not None:
+                with suppress(Exception):
+                    if kept:
+                        self._container.mux(self._coder.flush())
+                # Without its end a recording can be played too, and the rest is thrown away.
+                with suppress(Exception):
+                    self._container.close()
+                self._container = None
         if not kept:
             self._partial.unlink(missing_ok=True)
+
+    def _take(self, packets: list[Packet[Any]]) -> None:
+        """Copy packets off a frame; the thread that reads may do so before the frame is painted."""
+        with writing(str(self.path)), self._muxing:
+            if self._container is not None:
+                self._copies.mux(packets)
+            packets.clear()
 
     def _open(self) -> OutputContainer:
         try:
