@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -113,6 +115,16 @@ def test_a_part_of_a_sequence(tmp_path: Path) -> None:
     with open_source(tmp_path / "in_%02d.png", start_s=0.08, duration_s=0.2) as source:
         assert len(list(source.frames())) == 5
         assert source.carried.first_number == 2
+    with pytest.raises(SourceError, match=r"holds no picture in the wanted part; check --start"):
+        open_source(tmp_path / "in_%02d.png", start_s=60)
+
+
+def test_a_sequence_of_damaged_pictures(tmp_path: Path) -> None:
+    (tmp_path / "in_1.png").write_bytes(b"no picture")
+    with pytest.raises(
+        SourceError, match=r"holds no picture that can be read \(1 damaged picture\)"
+    ):
+        open_source(tmp_path / "in_%d.png")
 
 
 def test_a_damaged_or_larger_picture_in_a_sequence(tmp_path: Path) -> None:
@@ -186,6 +198,29 @@ def test_an_error_on_the_way_leaves_no_picture(tmp_path: Path) -> None:
         assert sink.pixels == PixelFormat("444", 8, "bt601", True)
         raise RuntimeError("the style failed")
     assert sorted(os.listdir(tmp_path)) == ["clip.mp4"]
+
+
+KILLED = """
+import os, signal, sys
+from sfumato.stream.media import open_sink, open_source
+from tests.media import fit
+with open_source(sys.argv[1]) as source, open_sink(sys.argv[2], like=source) as sink:
+    for frame in source.frames():
+        sink.write(fit(frame, sink.pixels))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("name", ["out_%04d.png", "out [1] %d.jpg"])
+def test_what_a_killed_job_leaves_is_one_folder_until_the_next(tmp_path: Path, name: str) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", frames=3)
+    command = [sys.executable, "-c", KILLED, clip, tmp_path / name]
+    subprocess.run(command, timeout=60, check=False, cwd=Path(__file__).parents[1])
+    (left,) = [path for path in tmp_path.iterdir() if path != clip]
+    assert left.name.startswith(".") and len(list(left.iterdir())) == 3
+    repaint_file(clip, tmp_path / name)
+    names = sorted(path.name for path in tmp_path.iterdir() if path != clip)
+    assert names == [name.replace("%04d", f"{n:04d}").replace("%d", str(n)) for n in (1, 2, 3)]
 
 
 def test_turned_photos_are_written_upright(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -174,7 +175,7 @@ def _check_target(path: Path, source: Path | None, *, overwrite: bool) -> None:
 
 
 def partial_name(path: Path) -> Path:
-    """The hidden name under which a file is written until it is whole."""
+    """The hidden name under which a file, or a folder of them, is written until it is whole."""
     ending = f".partial-{os.getpid()}{path.suffix}"
     return path.with_name(_short(f".{path.stem}", ending))
 
@@ -194,7 +195,10 @@ def _short(stem: str, ending: str) -> str:
 def remove_stale(path: Path) -> None:
     """Remove what killed jobs left behind of the same target."""
     for left in _orphans(path, f".{escape(path.stem)}.partial-"):
-        left.unlink(missing_ok=True)
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
 
 
 def lost_recordings(path: Path) -> list[Path]:

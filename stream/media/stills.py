@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
@@ -14,6 +15,7 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
 
 from sfumato.kernels.formats import PixelFormat
+from sfumato.stream.count import count
 from sfumato.stream.errors import SinkError, SourceError
 from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.media.carried import Carried
@@ -31,6 +33,7 @@ from sfumato.stream.media.sink import (
     is_pattern,
     partial_name,
     put_in_place,
+    remove_stale,
 )
 from sfumato.stream.media.source import Source, local, numbered_images
 from sfumato.stream.media.turn import Turn
@@ -71,10 +74,15 @@ class ImageSequence(Source):
         self._pictures = self._decoded()
         first = next(self._pictures, None)
         if first is None:
-            raise SourceError(f"{name}: none of its {len(self._paths)} pictures can be read")
+            raise SourceError(f"{name} {self._why_empty()}")
         refuse_colour(name, first[1])
         self._pictures = chain([first], self._pictures)
         self._describe(first[1], rate, first_number + begin)
+
+    def _why_empty(self) -> str:
+        if self._paths:
+            return f"holds no picture that can be read ({count(self._skipped, 'damaged picture')})"
+        return "holds no picture in the wanted part; check --start and --duration"
 
     def _describe(self, picture: VideoFrame, rate: Fraction, number: int) -> None:
         """Take size and format from the first picture that can be read."""
@@ -148,7 +156,7 @@ def _read_image(path: Path) -> VideoFrame:
 class ImageSink(Sink):
     """One picture, or one for each frame; see :class:`~sfumato.stream.media.sink.Sink`.
 
-    Files get their names at the end, all together; until then they are hidden.
+    Files get their names at the end, all together; until then they lie in a hidden folder.
     """
 
     def __init__(
@@ -180,8 +188,11 @@ class ImageSink(Sink):
         self._crf = JPEG_CRF if crf is None else crf
         self._convert = Converter()
         self._encoder: VideoCodecContext | None = None
-        self._hidden: list[tuple[Path, Path]] = []
         self._closed = False
+        self._folder = partial_name(path)
+        with writing(str(path)):
+            remove_stale(path)
+            self._folder.mkdir()
 
     def write(self, frame: Frame) -> None:
         """See :class:`~sfumato.stream.media.sink.Sink`."""
@@ -194,10 +205,8 @@ class ImageSink(Sink):
         final = self._name(self._first_number + self.frames_written)
         if self._read and final.resolve() in self._read:
             raise SinkError(f"{final} is one of the input's pictures; choose another name")
-        partial = partial_name(final)
-        self._hidden.append((partial, final))
         with writing(str(final)):
-            partial.write_bytes(self._encode(frame))
+            (self._folder / final.name).write_bytes(self._encode(frame))
         self.frames_written += 1
 
     def close(self) -> None:
@@ -205,24 +214,22 @@ class ImageSink(Sink):
         if self._closed:
             return
         try:
-            if not self._hidden:
+            if not self.frames_written:
                 raise SinkError(f"{self.path} would be empty: no frame was written")
-            for partial, final in (self._hidden[0], self._hidden[-1]):
-                _check_image(partial, final)
+            numbers = range(self._first_number, self._first_number + self.frames_written)
+            for number in (numbers[0], numbers[-1]):
+                final = self._name(number)
+                _check_image(self._folder / final.name, final)
             with writing(str(self.path)):
-                for partial, final in self._hidden:
-                    put_in_place(partial, final, overwrite=self._overwrite)
-        except BaseException:
+                for final in map(self._name, numbers):
+                    put_in_place(self._folder / final.name, final, overwrite=self._overwrite)
+        finally:
             self.abort()
-            raise
-        self._hidden = []
         self._closed = True
 
     def abort(self) -> None:
         """See :class:`~sfumato.stream.media.sink.Sink`."""
-        for partial, _ in self._hidden:
-            partial.unlink(missing_ok=True)
-        self._hidden = []
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _check(self, like: Source, *, overwrite: bool) -> None:
         check_target(self.path, like.carried.path, overwrite=overwrite)
