@@ -59,7 +59,7 @@ def test_damage_is_survived(
         assert 15 <= len(got) <= 40
         assert times == sorted(set(times))
         if source.skipped:
-            assert f"{source.skipped} damaged" in source.warnings[0]
+            assert f"skipped: {source.skipped}" in source.warnings[0]
         assert len(got) + source.skipped <= 41
 
 
@@ -73,7 +73,7 @@ def test_damaged_packets_are_counted_and_strict_stops(tmp_path: Path) -> None:
     with open_source(clip) as source:
         assert len(list(source.frames())) == 10
         assert source.skipped == 2
-        assert source.warnings == ["2 damaged packets or pictures were skipped"]
+        assert source.warnings == ["damaged packets or pictures skipped: 2"]
     with (
         open_source(clip, strict=True) as source,
         pytest.raises(SourceError, match=r"damaged near picture 4.*leave out --strict"),

@@ -103,7 +103,7 @@ def test_codecs_and_containers(
         ("yuv420p10le", None, PixelFormat("420", 10, "bt601")),
         ("yuv422p10le", None, PixelFormat("422", 10, "bt601")),
         ("yuv444p", None, PixelFormat("444", 8, "bt601")),
-        ("gray", None, PixelFormat("420", 8, "bt601")),
+        ("gray", None, PixelFormat("420", 8, "bt601", True)),
         ("yuv422p", "prores", PixelFormat("422", 10, "bt601")),
     ],
 )
@@ -114,15 +114,18 @@ def test_chroma_and_bits_are_kept_where_the_encoder_can(
     with open_source(clip) as source:
         sink = repaint(source, tmp_path / "out.mov", codec=codec)
     assert sink.pixels == expected
-    rare = codec is None and expected != PixelFormat("420", 8, "bt601")
+    rare = codec is None and (expected.chroma, expected.bits) != ("420", 8)
     assert [("few players" in warning) for warning in sink.warnings] == [True] * rare
 
 
-def test_ten_bits_become_eight_with_a_word(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("codec", "chroma"), [("mpeg4", "4:2:0"), ("mpeg2video", "4:2:2")])
+def test_what_an_encoder_does_not_take_is_lost_with_a_word(
+    tmp_path: Path, codec: str, chroma: str
+) -> None:
     clip = make_clip(tmp_path / "clip.mkv", codec="ffv1", av_format="yuv444p10le", options={})
-    _, warnings = repaint_file(clip, tmp_path / "out.avi", codec="mpeg4")
-    assert any("10 to 8 bit" in warning for warning in warnings)
-    assert any("4:4:4 to 4:2:0" in warning for warning in warnings)
+    _, warnings = repaint_file(clip, tmp_path / "out.mkv", codec=codec)
+    assert f"10 to 8 bit: {codec} takes no more" in warnings
+    assert f"4:4:4 to {chroma}: {codec} takes no more" in warnings
 
 
 def test_odd_sizes_are_padded_where_h264_needs_it(tmp_path: Path) -> None:

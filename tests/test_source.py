@@ -236,7 +236,7 @@ def test_of_several_videos_the_largest_is_painted(tmp_path: Path) -> None:
             container.mux(stream.encode(None))
     with open_source(path) as source:
         assert (source.info.width_px, source.info.height_px) == (96, 64)
-        assert "2 more video streams are left out" in source.info.notes
+        assert "left out: 2 more video streams" in source.info.notes
         assert len(list(source.frames())) == 3
 
 

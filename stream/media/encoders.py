@@ -273,11 +273,16 @@ def _losses(source: PixelFormat, pixels: PixelFormat, codec: str, *, rgb: bool) 
         losses.append(f"{source.bits} to {pixels.bits} bit: {codec} takes no more")
     samples = {"grey": 0, "420": 1, "422": 2, "444": 3}
     if not rgb and samples[pixels.chroma] < samples[source.chroma]:
-        losses.append(f"4:{source.chroma[1:2]}:{source.chroma[2:]} to 4:2:0: {codec} takes no more")
+        losses.append(f"{_words(source)} to {_words(pixels)}: {codec} takes no more")
     if codec == "libx264" and (pixels.bits > 8 or pixels.chroma != "420"):
-        kind = f"4:{pixels.chroma[1]}:{pixels.chroma[2]}, {pixels.bits} bit"
+        kind = f"{_words(pixels)}, {pixels.bits} bit"
         losses.append(f"kept as H.264 {kind}: few players take it; more take --codec libx265")
     return losses
+
+
+def _words(pixels: PixelFormat) -> str:
+    """``4:2:0``."""
+    return ":".join(pixels.chroma)
 
 
 def _check_crf(crf: int, encoder: Encoder, name: str) -> int:

@@ -16,6 +16,7 @@ from av.container import InputContainer
 from av.error import FFmpegError
 from av.video.frame import VideoFrame
 
+from sfumato.stream.count import count
 from sfumato.stream.errors import SourceError
 from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.media.carried import Carried
@@ -209,7 +210,7 @@ class VideoReader(Source):
 
     def _why_empty(self) -> str:
         if self.skipped:
-            return f" that can be decoded ({self.skipped} damaged packets)"
+            return f" that can be decoded ({count(self.skipped, 'damaged packet')})"
         return "" if self._cut == Cut() else " in the wanted part; check --start and --duration"
 
     def _wanted(self) -> Iterator[tuple[VideoFrame, int]]:
@@ -319,22 +320,26 @@ class VideoReader(Source):
     def _sum_up(self) -> None:
         """Say at the end what went wrong on the way."""
         if self.skipped:
-            self.warnings.append(f"{self.skipped} damaged packets or pictures were skipped")
+            self.warnings.append(f"damaged packets or pictures skipped: {self.skipped}")
         if self._cut_off():
             self.warnings.append("the last picture was cut off and is left out")
         if self._decoder.gave_up:
             self.warnings.append("the end of the file is damaged beyond reading")
         if self._clock.repaired:
-            self.warnings.append(f"{self._clock.repaired} timestamps did not rise and were moved")
+            self.warnings.append(
+                f"timestamps that did not rise and were moved: {self._clock.repaired}"
+            )
         if seams := self._decoder.timeline.seams:
-            self.warnings.append(f"recordings were joined: times run on across {seams} seams")
+            self.warnings.append(
+                f"recordings were joined: times run on across {count(seams, 'seam')}"
+            )
         self.warnings += self._normal.warnings()
         if self._captions:
             self.warnings.append("closed captions inside the picture are not copied")
         promised = self._video.frames
         if self._cut == Cut() and self._decoder.packets_read < promised:
             self.warnings.append(
-                f"the file ends early: {self._decoder.packets_read} of {promised} pictures are there"
+                f"the file ends early, after {self._decoder.packets_read} of {promised} pictures"
             )
 
     def _cut_off(self) -> bool:

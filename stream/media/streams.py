@@ -14,6 +14,7 @@ from av.error import FFmpegError
 from av.stream import Discard, Disposition, Stream
 from av.video.stream import VideoStream
 
+from sfumato.stream.count import count
 from sfumato.stream.errors import SourceError
 from sfumato.stream.media.carried import Carried
 
@@ -60,7 +61,7 @@ def choose_video(name: str, container: InputContainer) -> tuple[VideoStream, tup
     if best.codec_context is None:
         raise SourceError(f"{name}: this FFmpeg build has no decoder for its video stream")
     left = len([stream for stream in films if stream.index != best.index])
-    notes = (f"{left} more video streams are left out",) if left else ()
+    notes = (f"left out: {count(left, 'more video stream')}",) if left else ()
     return best, notes
 
 
@@ -154,7 +155,7 @@ class StreamCopy:
             streams = ", ".join(self._refused)
             said.append(f"not copied, since {self._format} cannot hold it: {streams}")
         if self._untimed:
-            said.append(f"{self._untimed} packets without a time were not copied")
+            said.append(f"not copied: {count(self._untimed, 'packet')} without a time")
         return said
 
     def _add(self, stream: Stream) -> Stream:
