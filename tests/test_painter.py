@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -107,7 +108,23 @@ def test_another_size_or_format_in_mid_stream(painter: LivePainter) -> None:
     assert paint(painter, frame(2, (130, 90))).frame.width_px == 130
     grey = PixelFormat(chroma="grey", full_range=True)
     painted = paint(painter, Frame((np.zeros((50, 70), np.uint8),), grey, 3, Fraction(1)))
-    assert painted.frame.pixels == grey and painted.frame.height_px == 50
+    assert painted.frame.pixels == replace(grey, chroma="420") and painted.frame.height_px == 50
+
+
+def test_grey_is_painted_in_colours() -> None:
+    """As files are; with less strength its own grey shows through."""
+    pixels = PixelFormat(chroma="grey", bits=10)
+    luma = np.random.default_rng(5).integers(64, 940, (64, 96)).astype(np.uint16)
+    given = Frame((luma,), pixels, 0, Fraction(1))
+    chroma = []
+    with LivePainter(settings("oil")) as painter:
+        for strength in (1.0, 0.5, 0.0):
+            painter.switch(strength=strength)
+            painted = paint(painter, given).frame
+            assert painted.pixels == replace(pixels, chroma="420")
+            chroma.append(np.abs(painted.planes[1].astype(int) - 512).max())
+    np.testing.assert_array_equal(painted.planes[0], luma)
+    assert chroma[0] > 50 and 0 < chroma[1] < chroma[0] and chroma[2] == 0
 
 
 def test_strength_acts_at_once() -> None:

@@ -13,7 +13,9 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.models.catalog import find_style
 from sfumato.models.head import read_spec
 from sfumato.stream.buffers import PlanePool
+from sfumato.stream.convert import Recode
 from sfumato.stream.frame import Frame, VideoInfo
+from sfumato.stream.media.sink import painted_pixels
 from sfumato.stream.pipeline import Pipeline
 from sfumato.stream.plan import best_tile
 from sfumato.stream.prepare import Output, prepare, style_errors
@@ -56,29 +58,32 @@ class Engine:
         self._frames: SimpleQueue[Frame | None] = SimpleQueue()
         info = VideoInfo(key.width_px, key.height_px, key.pixels)
         settings = replace(key.settings, tile_px=key.settings.tile_px or fresh_tile_px(key))
-        prepared = prepare(info, Output(key.pixels), settings)
+        painted = painted_pixels(key.pixels)
+        prepared = prepare(info, Output(painted), settings)
         if prepared.kernels is not None and not prepared.kernels.ready:
             note(f"compiling kernels for {settings.style}, once per machine…")
         self._pipeline = Pipeline(
-            info, key.pixels, settings, self.report, times, frames_in_flight=1, prepared=prepared
+            info, painted, settings, self.report, times, frames_in_flight=1, prepared=prepared
         )
         self._painted = self._pipeline.paint(iter(self._frames.get, None))
         self.workers = self._pipeline.plan.workers
-        self._warm_up()
+        self._warm_up(painted)
 
     def __call__(self, frame: Frame) -> Frame:
         """The painting, valid until the next call."""
         self._frames.put(frame)
         return next(self._painted)
 
-    def _warm_up(self) -> None:
+    def _warm_up(self, painted: PixelFormat) -> None:
         """Load every kernel before a viewer waits for it. Noise is like no picture: the first real
         frame is a cut."""
         key, rng = self.key, np.random.default_rng(0)
         noise = PlanePool(key.width_px, key.height_px, key.pixels).acquire()
         for plane in noise:
             plane[...] = rng.integers(0, 1 << key.pixels.bits, plane.shape)
-        load_rest(key.pixels)
+        load_rest(painted)
+        if painted != key.pixels:
+            Recode(key.pixels, painted)(Frame(noise, key.pixels, 0, Fraction(1)))
         for pts in range(2):
             self(Frame(noise, key.pixels, pts, Fraction(1)))
 

@@ -6,11 +6,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from threading import Event, Lock, Thread
 from typing import Self
 
 from sfumato.kernels.mix import mix
 from sfumato.models.cores import usable_cores
+from sfumato.stream.convert import Recode
 from sfumato.stream.errors import SfumatoError
 from sfumato.stream.frame import Frame
 from sfumato.stream.live.age import AgeMeter
@@ -76,7 +78,7 @@ class LivePainter:
         self._engines = Engines(self._times, note)
         self._ready = Event()
         """The first frame was painted, or made ready for, or never will be."""
-        self._fade, self._beat = Fade(), Beat()
+        self._fade, self._beat, self._recode = Fade(), Beat(), cache(Recode)
         self._in: Newest[tuple[Frame, float | None]] = Newest()
         """Frames and when they were taken; None for one that is only to be made ready for."""
         self._out: Newest[Painted] = Newest()
@@ -262,7 +264,10 @@ class LivePainter:
         """A copy of the painting, mixed with its source as strongly as asked for."""
         planes = tuple(plane.copy() for plane in painting.planes)
         if strength != 1:
-            mix(source.planes, planes, strength, planes)
+            below = source.planes
+            if source.pixels != painting.pixels:
+                below = self._recode(source.pixels, painting.pixels)(source)
+            mix(below, planes, strength, planes)
         return replace(painting, planes=planes, side_packets=(), keep=None)
 
     def _scaled_s(self, engine: Engine) -> float:
