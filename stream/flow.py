@@ -19,6 +19,9 @@ _POLL_S = 0.05
 _JOIN_S = 5.0
 """How long to wait for a producer on the way out: a read from a silent pipe may never return."""
 
+_STOPPED_JOIN_S = 0.5
+"""The same where somebody waits for the program to end."""
+
 
 class _Done:
     """Last item on the queue: the producer ended, with or without an error."""
@@ -83,7 +86,7 @@ def prefetch(
             raise item.error
     finally:
         left.set()
-        thread.join(_JOIN_S)
+        thread.join(_JOIN_S if stop is None or not stop.is_set() else _STOPPED_JOIN_S)
 
 
 def timed(items: Iterable[T], add: Callable[[float], None]) -> Generator[T, None, None]:

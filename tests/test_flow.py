@@ -11,7 +11,7 @@ from itertools import count, islice
 import pytest
 
 from sfumato.stream.errors import Stopped
-from sfumato.stream.flow import prefetch, timed
+from sfumato.stream.flow import _JOIN_S, prefetch, timed
 
 
 def failing_after(good: int) -> Iterator[int]:
@@ -82,3 +82,20 @@ def test_stop_is_noticed_while_the_source_is_silent() -> None:
     threading.Timer(0.3, silent.set).start()  # lets the producer end, so that it can be joined
     with pytest.raises(Stopped):
         next(items)
+
+
+def test_who_stops_does_not_wait_for_a_silent_source() -> None:
+    stop, silent = threading.Event(), threading.Event()
+
+    def source() -> Iterator[int]:
+        yield 1
+        silent.wait(_JOIN_S)
+
+    items = prefetch(source(), 2, "silent", stop)
+    assert next(items) == 1
+    stop.set()
+    with pytest.raises(Stopped):
+        next(items)
+    (left,) = [thread for thread in threading.enumerate() if thread.name == "silent"]
+    silent.set()
+    left.join()

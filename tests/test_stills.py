@@ -214,7 +214,7 @@ with open_source(sys.argv[1]) as source, open_sink(sys.argv[2], like=source) as 
 @pytest.mark.parametrize("name", ["out_%04d.png", "out [1] %d.jpg"])
 def test_what_a_killed_job_leaves_is_one_folder_until_the_next(tmp_path: Path, name: str) -> None:
     clip = make_clip(tmp_path / "clip.mp4", frames=3)
-    command = [sys.executable, "-c", KILLED, clip, tmp_path / name]
+    command = [sys.executable, "-c", KILLED, str(clip), str(tmp_path / name)]
     subprocess.run(command, timeout=60, check=False, cwd=Path(__file__).parents[1])
     (left,) = [path for path in tmp_path.iterdir() if path != clip]
     assert left.name.startswith(".") and len(list(left.iterdir())) == 3
