@@ -142,6 +142,27 @@ def test_a_pipe_on_both_sides() -> None:
     assert 1 <= done.stdout.count(b"FRAME\n") <= 5
 
 
+@pytest.mark.parametrize(("rest", "said"), [(0, False), (200, True)])
+def test_a_picture_that_is_cut_off_is_told_of(tmp_path: Path, rest: int, said: bool) -> None:
+    given = b"YUV4MPEG2 W16 H16 F10:1 Ip A1:1 C420jpeg\n" + (b"FRAME\n" + bytes(384)) * 3
+    given += (b"FRAME\n" + bytes(rest)) * bool(rest)
+    (tmp_path / "film.y4m").write_bytes(given)
+    for source in ("-", "film.y4m"):
+        words = ("--source", source, "--realtime", "--sink", "null", *QUICK)
+        done = live(*words, input=given, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert (b"the last picture was cut off" in done.stderr) == said
+
+
+def test_nothing_through_a_pipe_is_one_line() -> None:
+    done = live("--source", "-", "--sink", "null", input=b"")
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert line == (
+        b"Error: cannot read standard input: nothing comes through it; pipe a video into it"
+    )
+
+
 def test_a_fault_elsewhere_leaves_the_recording_whole(tmp_path: Path) -> None:
     """A viewer cannot be reached: the run fails, and what was recorded until then can be played."""
     record = tmp_path / "out.mp4"

@@ -16,7 +16,7 @@ from sfumato.stream.live.run import LiveRun
 from sfumato.stream.live.session import Session
 from sfumato.stream.live.settings import LiveSettings
 from sfumato.stream.live.sinks import NullLive
-from sfumato.stream.live.window import Window, fitted
+from sfumato.stream.live.window import SCREENS, Window, fitted
 from sfumato.stream.settings import PaintSettings
 from tests.test_live_sink import picture
 
@@ -92,12 +92,12 @@ def test_keys_and_the_close_button(window: Window) -> None:
     window.show(picture(size_px=(640, 360)), ["30 fps"])  # with help, without figures
 
 
-def test_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SDL_VIDEODRIVER", raising=False)
-    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+def test_no_screen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    for name in SCREENS:
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(SinkError, match=r"no window can be opened.*--sink"):
         Window()
+    assert capfd.readouterr().err == ""
 
 
 def test_a_session_by_keys(window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

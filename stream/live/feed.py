@@ -17,6 +17,7 @@ from sfumato.stream.live.inputs import Input
 from sfumato.stream.media.colour import ColourTags, is_full_range, refuse_colour
 from sfumato.stream.media.decode import Decoder
 from sfumato.stream.media.errors import reading
+from sfumato.stream.media.intake import is_cut_off
 from sfumato.stream.media.normal import Normalizer
 from sfumato.stream.media.side_data import display_matrix
 from sfumato.stream.media.streams import choose_video
@@ -48,6 +49,8 @@ class Feed:
         self._arrivals = ArrivalClock()
         self._reading_s = 0.0
         self._delivered = 0
+        self.cut_off = False
+        """The last picture was not whole; known at the end."""
 
     @property
     def info(self) -> VideoInfo | None:
@@ -116,6 +119,7 @@ class Feed:
             begun_s = time.monotonic()
             if self._paced is not None:
                 self._paced.pause(begun_s - given_s)
+        self.cut_off = self._ends_in_mid_picture()
 
     def close(self) -> None:
         """Let go of the source; only once :meth:`frames` has ended."""
@@ -124,6 +128,11 @@ class Feed:
     def _pictures(self) -> Iterator[VideoFrame]:
         with reading(self._source.name):
             yield from self._decoder.pictures()
+
+    def _ends_in_mid_picture(self) -> bool:
+        end_bytes, read_bytes = self._decoder.end_bytes, self._source.read_bytes
+        size_bytes = self._container.size if read_bytes is None else read_bytes()
+        return end_bytes is not None and is_cut_off(self._container, size_bytes, end_bytes)
 
     def _captured_s(self, picture: VideoFrame, now_s: float) -> float:
         time_s = self._time_s(picture)

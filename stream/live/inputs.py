@@ -16,6 +16,7 @@ from av.error import FFmpegError
 from sfumato.stream.errors import SettingsError, SourceError
 from sfumato.stream.live.cameras import Camera, backend, find_camera, refused, requests
 from sfumato.stream.media.errors import reading
+from sfumato.stream.media.intake import StandardInput
 from sfumato.stream.media.source import check_readable, local
 
 OPEN_TIMEOUT_S = 10.0
@@ -40,6 +41,8 @@ class Input:
     """Takes the seconds after which silence is an error; raises :class:`SourceError`."""
     paced: bool = False
     """It can be read faster than it should be shown: its own times say when a picture is due."""
+    read_bytes: Callable[[], int] | None = field(default=None, repr=False)
+    """How much has come through a pipe, where that is known."""
 
     @property
     def path(self) -> Path | None:
@@ -82,9 +85,15 @@ def find_input(
         paced = realtime or source.partition("?")[0].endswith(".m3u8")  # HLS comes in pieces
         return Input(source, "address", lambda wait_s: _open_url(source, wait_s), paced=paced)
     if source == "-":
-        address = check_readable(source)
-        name = "standard input"
-        return Input(name, "pipe", lambda _: _open(name, address), paced=realtime)
+        check_readable(source)
+        name, piped = "standard input", StandardInput()
+        return Input(
+            name,
+            "pipe",
+            lambda _: _open(name, piped),
+            paced=realtime,
+            read_bytes=lambda: piped.size_bytes,
+        )
     if Path(source).is_fifo():
         return Input(source, "pipe", lambda _: _open(source, local(source)), paced=realtime)
     if Path(source).is_file():
@@ -97,9 +106,9 @@ def find_input(
     return Input(camera.name, "camera", lambda wait_s: _open_camera(camera, size_px, fps, wait_s))
 
 
-def _open(name: str, address: str, format_name: str | None = None) -> InputContainer:
+def _open(name: str, place: str | StandardInput, format_name: str | None = None) -> InputContainer:
     with reading(name):
-        return av.open(address, "r", format=format_name, metadata_errors="replace")
+        return av.open(place, "r", format=format_name, metadata_errors="replace")
 
 
 def _open_url(address: str, wait_s: float) -> InputContainer:

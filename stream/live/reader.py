@@ -124,6 +124,8 @@ class LiveReader:
                 said.append(f"{damaged} damaged packets or pictures were skipped")
             if moved := self._moved + self._feed.moved:
                 said.append(f"reading was too slow for the source's pace {moved} times")
+            if self._feed.cut_off:
+                said.append("the last picture was cut off and is left out")
             if self._feed.hurried:
                 said.append(
                     f"{self._source.name} came faster than it plays, and only the newest pictures "

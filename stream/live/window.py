@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
@@ -21,6 +22,9 @@ INSTALL = f"the window needs pygame-ce: pip install 'sfumato[window]'; or {OTHER
 
 UNSEEN = ("dummy", "offscreen")
 """SDL's drivers for machines without a screen."""
+
+SCREENS = ("SDL_VIDEODRIVER", "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")
+"""Where none of these is set Linux has no screen to offer, which Wayland's library says by itself."""
 
 View = Literal["result", "split", "beside"]
 VIEWS: tuple[View, ...] = ("result", "split", "beside")
@@ -43,6 +47,8 @@ class Window:
         except ImportError as exc:
             raise SinkError(INSTALL) from exc
         self._pygame: Any = pygame
+        if sys.platform == "linux" and not any(name in os.environ for name in SCREENS):
+            raise SinkError(f"no window can be opened: there is no screen; {OTHERS}")
         try:
             pygame.display.init()
         except pygame.error as exc:
