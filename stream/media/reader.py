@@ -26,19 +26,14 @@ from sfumato.stream.media.decode import Decoder
 from sfumato.stream.media.errors import OPEN_TIMEOUT_S, READ_TIMEOUT_S, reading
 from sfumato.stream.media.intake import StandardInput, is_cut_off
 from sfumato.stream.media.normal import Normalizer
+from sfumato.stream.media.part import chapters_in, cut_of, frames_in, rest_beside, time_base_of
 from sfumato.stream.media.riders import Load, Riders
 from sfumato.stream.media.side_data import display_matrix, has_captions
 from sfumato.stream.media.source import Source, local
 from sfumato.stream.media.streams import choose_video, side_streams
 
-INTERLEAVE_S = 10
-"""How far apart in a file packets of the same moment may lie (FFmpeg's max_interleave_delta)."""
-
 LOOK_FOR_CAPTIONS = (0, 12)
 """Which pictures are searched for closed captions: television has them in every one."""
-
-MICROSECOND = Fraction(1, 1_000_000)
-"""FFmpeg's AV_TIME_BASE."""
 
 LARGE_PX = 4_000_000
 """Pixels of a frame from which one thread decodes: to paint it takes many times as long, and each
@@ -118,7 +113,7 @@ class VideoReader(Source):
         context.thread_count = 1 if large else self._decoder_threads
         if self._strict:
             context.options = {"err_detect": "explode"}
-        self._time_base = Fraction(self._video.time_base or MICROSECOND)
+        self._time_base = time_base_of(self._video)
         rate = self._video.average_rate or self._video.guessed_rate
         self._rate = Fraction(rate) if rate else None
         self._clock = Clock(self._time_base, self._rate)
@@ -134,17 +129,13 @@ class VideoReader(Source):
 
     def _seek(self) -> None:
         """Go to the last keyframe before the wanted part."""
-        start_s, duration_s = self._wish
+        self._cut = self._riders.cut = cut_of(self._container, self._video, *self._wish)
+        start_s = self._cut.start_s
         self._sought = False
-        start = self._begin_s() + Fraction(start_s).limit_denominator(1_000_000)
-        end = None
-        if duration_s is not None:
-            end = start + Fraction(duration_s).limit_denominator(1_000_000)
-        if start_s and self._video.start_time is not None and self._can_seek():
+        if start_s is not None and self._video.start_time is not None and self._can_seek():
             self._sought = True  # what fails may have moved on, too
             with suppress(FFmpegError, OSError, OverflowError):
-                self._container.seek(int(start / self._time_base), stream=self._video)
-        self._cut = self._riders.cut = Cut(start if start_s else None, end)
+                self._container.seek(int(start_s / self._time_base), stream=self._video)
 
     def _can_seek(self) -> bool:
         """Whether it is worth trying. In a pipe FFmpeg says yes and reads on to somewhere: there,
@@ -187,7 +178,7 @@ class VideoReader(Source):
             pixels=self._normal.pixels,
             frame_rate=self._rate,
             time_base=self._time_base,
-            frames_estimate=self._estimate(),
+            frames_estimate=frames_in(self._container, self._video, self._cut, self._rate),
             guessed_colour=self._normal.guessed,
             notes=(*self._notes, *self._normal.notes),
             decoder_threads=self._video.codec_context.thread_count,
@@ -205,7 +196,7 @@ class VideoReader(Source):
             covers=self._covers,
             metadata=dict(self._container.metadata),
             stream_metadata=dict(self._video.metadata),
-            chapters=self._chapters(),
+            chapters=chapters_in(self._container, self._cut),
         )
 
     def _why_empty(self) -> str:
@@ -221,8 +212,10 @@ class VideoReader(Source):
             time_s = pts * self._time_base
             if self._cut.is_before(time_s):
                 continue
-            if self._cut.is_after(time_s):
-                self._read_on_beside()
+            if self._cut.end_s is not None and time_s >= self._cut.end_s:
+                packets = self._decoder.packets()
+                for packet in rest_beside(packets, self._side, self._cut.end_s):
+                    self._riders.add(packet)
                 return
             if not begun:
                 self._cut.begin_at(time_s)
@@ -241,22 +234,6 @@ class VideoReader(Source):
         self._open_again()
         return self._decoder.pictures()
 
-    def _read_on_beside(self) -> None:
-        """Collect what the copied streams still have of a part whose last picture is out."""
-        end_s = self._cut.end_s
-        waiting = {stream.index for stream in self._side if stream.type == "audio"}
-        if not waiting or end_s is None:
-            return
-        for packet in self._decoder.packets():
-            time = packet.pts if packet.pts is not None else packet.dts
-            late_s = time * packet.time_base - end_s if time is not None else Fraction(0)
-            if late_s >= 0:
-                waiting.discard(packet.stream.index)
-            if not waiting or late_s > INTERLEAVE_S:
-                return
-            if packet.stream.index != self._video.index:
-                self._riders.add(packet)
-
     def _frame(self, picture: VideoFrame, pts: int) -> Frame:
         if self._delivered in LOOK_FOR_CAPTIONS:
             self._captions |= has_captions(picture)
@@ -271,51 +248,6 @@ class VideoReader(Source):
             keep=owner,
             side_packets=self._riders.load(),
         )
-
-    def _estimate(self) -> int | None:
-        """Frames to come, as far as the container's own figures can be believed."""
-        total = self._video.frames or None
-        if self._cut == Cut() and total:
-            return total
-        length_s = self._length_s()
-        if length_s is None or self._rate is None:
-            return None
-        begin_s = self._begin_s()
-        start_s = self._cut.start_s or begin_s
-        end_s = begin_s + length_s
-        if self._cut.end_s is not None:
-            end_s = min(end_s, self._cut.end_s)
-        return max(1, round((end_s - start_s) * self._rate))
-
-    def _begin_s(self) -> Fraction:
-        """When the first picture is shown, as far as the container says."""
-        if self._video.start_time is not None:
-            return self._video.start_time * self._time_base
-        return (self._container.start_time or 0) * MICROSECOND
-
-    def _length_s(self) -> Fraction | None:
-        if self._container.duration is not None:
-            return self._container.duration * MICROSECOND
-        if self._video.duration is not None:
-            return self._video.duration * self._time_base
-        return None
-
-    def _chapters(self) -> tuple[Any, ...]:
-        """Chapters of the cut, on the cut's clock."""
-        kept = []
-        for chapter in self._container.chapters():
-            base = chapter["time_base"]
-            if not base:
-                continue
-            start, end = chapter["start"] * base, chapter["end"] * base
-            if self._cut.is_after(start) or (
-                self._cut.start_s is not None and self._cut.is_before(end)
-            ):
-                continue
-            shift = round(self._cut.shift_s / base)
-            begin = max(0, chapter["start"] - shift)
-            kept.append({**chapter, "start": begin, "end": chapter["end"] - shift})
-        return tuple(kept)
 
     def _sum_up(self) -> None:
         """Say at the end what went wrong on the way."""
