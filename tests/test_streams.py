@@ -152,6 +152,15 @@ def test_a_part_from_the_beginning_keeps_what_primes_the_decoder(tmp_path: Path)
     assert part[-1][1] < 1
 
 
+@pytest.mark.parametrize(("name", "said"), [("out.mp4", False), ("out.mkv", True)])
+def test_where_sound_is_not_primed_it_is_told(tmp_path: Path, name: str, said: bool) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", audio_tracks=1)
+    _, warnings = repaint_file(clip, tmp_path / name)
+    told = "the first 21 ms of sound fade in, as matroska has no place for what comes before time 0"
+    assert warnings == [told] * said
+    assert len(timed(clip, 0)) - len(timed(tmp_path / name, 0)) == said
+
+
 def timed(path: Path, track: int) -> list[tuple[bytes, Fraction]]:
     """Contents and time of each packet of an audio track."""
     with av.open(str(path)) as container:

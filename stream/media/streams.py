@@ -121,6 +121,8 @@ class StreamCopy:
         self._last_dts: dict[int, int] = {}
         self._refused: list[str] = []
         self._untimed = 0
+        self._unprimed_s = Fraction(0)
+        """How much sound fades in since the packet before it is left out."""
         for stream in carried.side_streams:
             if stream.type == "video":
                 self._add_cover(stream, carried.covers.get(stream.index, b""))
@@ -145,7 +147,12 @@ class StreamCopy:
         """Write packets that rode on a frame; those of refused streams are dropped."""
         for packet in packets:
             target = self._targets.get(packet.stream_index)
-            if target is not None and not self._is_preroll(packet):
+            if target is None:
+                continue
+            if self._is_preroll(packet):
+                length_s = (packet.duration or 0) * packet.time_base
+                self._unprimed_s = max(self._unprimed_s, length_s)
+            else:
                 self._mux_one(packet, target)
 
     def warnings(self) -> list[str]:
@@ -154,6 +161,11 @@ class StreamCopy:
         if self._refused:
             streams = ", ".join(self._refused)
             said.append(f"not copied, since {self._format} cannot hold it: {streams}")
+        if self._unprimed_s:
+            said.append(
+                f"the first {round(self._unprimed_s * 1000)} ms of sound fade in, as {self._format} "
+                "has no place for what comes before time 0"
+            )
         if self._untimed:
             said.append(f"not copied: {count(self._untimed, 'packet')} without a time")
         return said
@@ -182,6 +194,7 @@ class StreamCopy:
 
         It holds samples that decoders throw away (the 1024 with which AAC begins). Kept, it would
         make the muxer move every stream by its length, unless the stream comes with a codec delay.
+        Without it the next one, which builds on it, fades in.
         """
         if self._format not in ("matroska", "webm") or packet.pts is None:
             return False
