@@ -95,6 +95,7 @@ def stylize(
         duration_s=files.duration_s,
         strict=files.strict,
         decoder_threads=decoder_threads(painting),
+        stop=stop,
     ) as opened:
         output = expect_output(fspath(sink), opened.info, files, rgb=opened.carried.rgb)
         prepared = prepare(opened.info, output, painting).checked()

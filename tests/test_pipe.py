@@ -36,6 +36,19 @@ with open_source("-", start_s=float(sys.argv[1])) as source:
         print(f"{frame.pts}:{frame.planes[0].sum()}")
 """
 
+STOPPED = """
+import sys, threading
+from sfumato.stream.errors import Stopped
+from sfumato.stream.media import open_source
+stop = threading.Event()
+threading.Timer(0.3, stop.set).start()
+try:
+    with open_source("-", stop=stop) as source:
+        list(source.frames())
+except Stopped:
+    sys.exit(3)
+"""
+
 
 def copy(source: str, target: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Copy frames in a program of its own, whose standard streams are pipes."""
@@ -150,6 +163,21 @@ def test_a_part_of_what_is_piped_begins_exactly(tmp_path: Path, name: str) -> No
     assert done.stdout.decode().split() == [f"{pts}:{sum(luma)}" for pts, luma in whole], (
         done.stderr
     )
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_silent_pipe_does_not_keep_who_stops_waiting(tmp_path: Path, begun: bool) -> None:
+    data = y4m_of(make_clip(tmp_path / "clip.mp4", frames=5)) if begun else b""
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPPED], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(data[:-1000])
+        process.stdin.flush()
+        try:
+            assert process.wait(timeout=20) == 3
+        finally:
+            process.kill()
 
 
 def test_an_empty_pipe_is_one_clear_line() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from select import select
+from threading import Event
+
 from av.container import InputContainer
 
-from sfumato.stream.errors import SourceError
+from sfumato.stream.errors import SourceError, Stopped
 
 Y4M_FRAME_BYTES = 80
 """Longest line before a picture (Y4M_FRAME_MAGIC and its parameters in FFmpeg's yuv4mpegdec.c)."""
@@ -12,18 +16,23 @@ Y4M_FRAME_BYTES = 80
 _READ_BYTES = 2**18
 """As much as is asked for at once; FFmpeg asks for whole pictures, a pipe holds 64 KiB."""
 
+_POLL_S = 0.1
+"""How soon a wait for data notices that it is to stop."""
+
 
 class StandardInput:
     """A file object for ``av.open`` that cannot seek."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop: Event | None = None) -> None:
+        self._stop = stop
         self.size_bytes = 0
         """What has been read."""
         self._file = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - never ours to close
 
     def read(self, size: int) -> bytes:
         """At most ``size`` bytes, as soon as there are any; none at the end. Raises SourceError
-        where there never are any."""
+        where there never are any, and Stopped soon after ``stop`` is set."""
+        self._wait()
         data: bytes = self._file.read(min(size, _READ_BYTES))
         if not data and not self.size_bytes:
             raise SourceError(
@@ -31,6 +40,14 @@ class StandardInput:
             )
         self.size_bytes += len(data)
         return data
+
+    def _wait(self) -> None:
+        """Wait for data, where the system can do so for a limited time."""
+        while self._stop is not None and os.name == "posix":
+            if self._stop.is_set():
+                raise Stopped("stopped as asked")
+            if select([self._file], [], [], _POLL_S)[0]:
+                return
 
 
 def is_cut_off(container: InputContainer, size_bytes: int, end_bytes: int) -> bool:

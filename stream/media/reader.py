@@ -7,7 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 import av
@@ -51,6 +51,7 @@ class VideoReader(Source):
         duration_s: float | None = None,
         strict: bool = False,
         decoder_threads: int = 1,
+        stop: Event | None = None,
     ) -> None:
         self.name = "standard input" if name == "pipe:0" else name
         self.warnings: list[str] = []
@@ -63,7 +64,7 @@ class VideoReader(Source):
         self._wish = start_s, duration_s
         self._decoder_threads = decoder_threads
         self._busy = Lock()
-        self._piped = StandardInput() if name == "pipe:0" else None
+        self._piped = StandardInput(stop) if name == "pipe:0" else None
         self._place = self._piped or name
         self._container = _open(self._place, self.name)
         try:

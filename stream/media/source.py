@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from glob import glob, has_magic
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -67,6 +68,7 @@ def open_source(
     strict: bool = False,
     decoder_threads: int = 1,
     image_rate: Fraction = Fraction(25),
+    stop: Event | None = None,
 ) -> Source:
     """Open a video, an image, an image sequence, a pipe or an address.
 
@@ -80,6 +82,7 @@ def open_source(
         strict: Raise at the first damaged packet instead of skipping it.
         decoder_threads: Threads of the decoder.
         image_rate: Frames per second of an image sequence.
+        stop: Once it is set, a wait for standard input ends with :class:`Stopped`.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -109,6 +112,7 @@ def open_source(
         duration_s=duration_s,
         strict=strict,
         decoder_threads=decoder_threads,
+        stop=stop,
     )
 
 
