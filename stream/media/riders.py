@@ -13,8 +13,8 @@ from sfumato.stream.media.clock import Cut
 Load: TypeAlias = "list[Packet[Any]]"
 """Packets that ride on one frame. Whoever writes them takes them off it."""
 
-LOAD_BYTES = 8 << 20
-"""As much may gather between two pictures: 40 s of CD sound, minutes of what is coded."""
+LOAD_BYTES = 2 << 20
+"""As much may gather between two pictures: 10 s of CD sound, a minute of what is coded."""
 
 PACKET_BYTES = 512
 """What a packet takes beside its data: AVPacket, its buffer's keeper, and PyAV's object."""
