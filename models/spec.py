@@ -73,7 +73,7 @@ class StyleSpec:
     def __post_init__(self) -> None:
         if self.cell not in (1, 2, 4, 8):
             raise ValueError(f"{self.cell = } should be 1, 2, 4 or 8")
-        if self.multiple % self.cell:
+        if self.multiple < 1 or self.multiple % self.cell:
             raise ValueError(f"{self.multiple = } should be a multiple of {self.cell = }")
         if self.radius_px % self.multiple:
             raise ValueError(f"{self.radius_px = } should be a multiple of {self.multiple = }")

@@ -269,6 +269,10 @@ def test_a_spec_that_does_not_fit_its_network(tmp_path: Path) -> None:
     with_spec_text(tmp_path / "net.onnx", '{"name": "odd", "cell": 3}')
     with pytest.raises(ModelError, match=r"spec .*cannot be read.*cell = 3"):
         read_spec(tmp_path / "net.onnx")
+    for multiple in (0, -4):
+        with_spec_text(tmp_path / "net.onnx", f'{{"name": "odd", "multiple": {multiple}}}')
+        with pytest.raises(ModelError, match=f"cannot be read.*multiple = {multiple}"):
+            read_spec(tmp_path / "net.onnx")
     with_spec_text(tmp_path / "net.onnx", "[]")
     with pytest.raises(ModelError, match=r"cannot be read"):
         read_spec(tmp_path / "net.onnx")
