@@ -252,3 +252,24 @@ def test_joined_recordings_run_on(tmp_path: Path) -> None:
         assert max(gaps) < 0.2
         assert sum(gap < 0.005 for gap in gaps) <= 2  # sound before the seam and after it overlaps
     assert abs(video[-1] - audio[-1]) < 0.2
+
+
+def test_what_a_container_refuses_at_its_end_is_found_at_the_beginning(tmp_path: Path) -> None:
+    """MP4 takes PCM if it is told the places of the speakers, which AVI does not tell."""
+    with av.open(str(tmp_path / "clip.avi"), "w") as container:
+        video = container.add_stream("mpeg4", rate=25)
+        video.width, video.height, video.pix_fmt = 64, 48, "yuv420p"
+        audio = container.add_stream("pcm_s16le", rate=AUDIO_RATE)
+        audio.layout = "stereo"
+        for number in range(5):
+            picture = av.VideoFrame(64, 48, "yuv420p")
+            picture.pts = number
+            container.mux(video.encode(picture))
+            sound = av.AudioFrame.from_ndarray(np.zeros((1, 3840), np.int16), "s16", "stereo")
+            sound.sample_rate, sound.pts = AUDIO_RATE, number * 1920
+            container.mux(audio.encode(sound))
+        container.mux(video.encode(None))
+    _, warnings = repaint_file(tmp_path / "clip.avi", tmp_path / "out.mkv")
+    assert warnings == []
+    _, warnings = repaint_file(tmp_path / "clip.avi", tmp_path / "out.mp4")
+    assert warnings == ["not copied, since mp4 cannot hold it: audio stream 1 (pcm_s16le)"]

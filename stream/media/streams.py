@@ -222,11 +222,24 @@ def takes_stream(format_name: str, stream: Stream) -> bool:
         return False  # other muxers accept such a stream and drop it
     try:
         with av.open(BytesIO(), "w", format=format_name) as trial:
-            trial.add_stream_from_template(stream, opaque=True)
+            target = trial.add_stream_from_template(stream, opaque=True)
             trial.start_encoding()
+            if (target.name or "").startswith(
+                "pcm_"
+            ):  # refused no sooner than by the index at the end
+                trial.mux_one(_silence(target))
     except (FFmpegError, ValueError, NotImplementedError):
         return False
     return True
+
+
+def _silence(target: Stream) -> Packet[Any]:
+    """Uncoded samples of nothing, for any number of channels up to eight."""
+    packet: Packet[Any] = Packet(bytes(840 * 24))
+    packet.stream = target
+    packet.time_base = target.time_base or Fraction(1, 1000)
+    packet.pts = packet.dts = 0
+    return packet
 
 
 def describe(stream: Stream) -> str:
