@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -218,6 +219,8 @@ def test_what_a_killed_job_leaves_is_one_folder_until_the_next(tmp_path: Path, n
     subprocess.run(command, timeout=60, check=False, cwd=Path(__file__).parents[1])
     (left,) = [path for path in tmp_path.iterdir() if path != clip]
     assert left.name.startswith(".") and len(list(left.iterdir())) == 3
+    same_number = left.with_name(left.name.replace(left.stem.rpartition("-")[2], str(os.getpid())))
+    shutil.copytree(left, same_number)
     repaint_file(clip, tmp_path / name)
     names = sorted(path.name for path in tmp_path.iterdir() if path != clip)
     assert names == [name.replace("%04d", f"{n:04d}").replace("%d", str(n)) for n in (1, 2, 3)]

@@ -192,6 +192,7 @@ class ImageSink(Sink):
         self._folder = partial_name(path)
         with writing(str(path)):
             remove_stale(path)
+            self.abort()  # in a container, a killed job may have had this one's number
             self._folder.mkdir()
 
     def write(self, frame: Frame) -> None:
