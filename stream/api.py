@@ -122,8 +122,9 @@ def prepare_job(
 ) -> Prepared:
     """What :func:`stylize` would decide about the same job, without doing it.
 
-    ``closely`` takes a second more: it looks into the source for how much of it changes, which a
-    job finds out as it goes, and tries whether the sink can be written as asked for.
+    ``closely`` takes a second more: it tries whether the sink can be written as asked for, and looks
+    into the source for how much of it changes, which a job finds out as it goes. Where no job of
+    the kind has compiled its kernels yet, it does not look: that would take seconds.
 
     Raises what :func:`stylize` raises before its first frame, save for a budget that is too small:
     the result says that.
@@ -144,13 +145,14 @@ def prepare_job(
 def _closely(
     prepared: Prepared, source: Source, sink: str, painting: PaintSettings, files: FileSettings
 ) -> Prepared:
-    """The same after a trial of the sink and a look into the source, if that is a film in a file."""
+    """The same after a trial of the sink and a look into the source, if that is a film in a file and
+    nothing need be compiled for it."""
     from sfumato.stream.look import look
     from sfumato.stream.media.trial import try_sink
 
     try_sink(sink, like=source, codec=files.codec, crf=files.crf, preset=files.preset)
     film = None if prepared.work.still else source.carried.path
-    if film is None or prepared.reason is not None:
+    if film is None or prepared.reason is not None or prepared.cold:
         return prepared
     return prepared.foreseeing(look(film, source.info, files.start_s, prepared, painting))
 

@@ -72,6 +72,11 @@ class Prepared:
     changes: Changes | None = None
     """How much of the source changes from frame to frame; None where nobody looked."""
 
+    @property
+    def cold(self) -> bool:
+        """Kernels have to be compiled first."""
+        return self.kernels is not None and not self.kernels.ready
+
     def foreseeing(self, changes: Changes | None) -> Prepared:
         """The same with what was found of ``changes`` in what to expect of its plan."""
         expected = forecast(self.forecast.plan, self.work, self.budget, changes)

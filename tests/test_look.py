@@ -70,6 +70,8 @@ def noisy(number: int) -> NDArray[np.uint8]:
 
 
 def looked(clip: Path, **options: Any) -> Changes:
+    """A first job compiles the kernels: nobody looks before."""
+    sfumato.stylize(clip, "null", duration_s=0.2, **options)
     changes = prepare_job(clip, "out.mp4", closely=True, **options).changes
     assert changes is not None
     return changes
@@ -84,6 +86,16 @@ def test_what_is_foretold_is_what_a_job_reports(tmp_path: Path, scale: float) ->
     assert found.painted == pytest.approx(1 - report.pixels_reused - first, abs=0.01)
     assert found.repeated == pytest.approx(report.frames_reused / report.frames_in, abs=0.02)
     assert 0.01 < found.painted == found.moving < found.cost < 0.5 <= found.repeated
+
+
+def test_nothing_is_compiled_for_a_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clip = write(tmp_path / "corner.mp4", corner, 12)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = prepare_job(clip, "out.mp4", closely=True)
+    assert first.cold and first.changes is None
+    sfumato.stylize(clip, "null")
+    second = prepare_job(clip, "out.mp4", closely=True)
+    assert not second.cold and second.changes is not None
 
 
 def test_a_long_clip_is_looked_into_here_and_there(tmp_path: Path) -> None:

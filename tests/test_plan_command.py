@@ -69,6 +69,16 @@ def test_what_run_could_not_write_is_not_planned_either(
     assert said[0].stdout == "" and not list(tmp_path.iterdir())
 
 
+def test_a_plan_refuses_places_that_a_job_would_refuse(clip: Path, tmp_path: Path) -> None:
+    for target, words in {
+        clip: "is the input itself",
+        tmp_path: "is a folder",
+        tmp_path / "nowhere" / "x.mp4": "does not exist",
+    }.items():
+        done = command("plan", str(clip), "-o", str(target))
+        assert done.returncode == 1 and words in done.stderr and not done.stdout
+
+
 def test_a_plan_needs_no_free_name(clip: Path, tmp_path: Path) -> None:
     taken = tmp_path / "taken.mp4"
     taken.write_bytes(b"mine")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.stream.prepare import Prepared
 
 _BAR_WIDTH = 32
+_COLD = "not looked for: the first job of this kind compiles what that takes"
 
 
 @click.command()
@@ -23,20 +26,21 @@ _BAR_WIDTH = 32
     "-o",
     "--output",
     "sink",
-    default="painted.mp4",
-    show_default=True,
     metavar="OUTPUT",
-    help="The file that would be written; its ending chooses the encoder. Nothing is written.",
+    help="The file that would be written; its ending chooses the encoder. Nothing is written.  "
+    "[default: some .mp4]",
 )
 @paint_options
 @file_options
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def plan(source: str, sink: str, as_json: bool, **options: Any) -> None:
+def plan(source: str, sink: str | None, as_json: bool, **options: Any) -> None:
     """Show how INPUT would be painted: tiles, threads, what changes, predicted speed and memory."""
     from sfumato.stream.api import prepare_job
     from sfumato.stream.media.errors import writing
 
-    prepared = prepare_job(source, sink, closely=True, **options)
+    with TemporaryDirectory() as folder:
+        target = sink or str(Path(folder, "painted.mp4"))
+        prepared = prepare_job(source, target, closely=True, **options)
     with writing("standard output"):
         if as_json:
             click.echo(json.dumps(prepared.to_dict(), indent=2))
@@ -60,10 +64,11 @@ def _show(prepared: Prepared) -> None:
         "queues": f"{count(plan.queue_frames, 'frame')} decoded ahead, "
         f"{plan.frames_in_flight} in flight",
         "encoding": _encoding(plan.encoder_threads, plan.lookahead_frames),
-        **({} if changes is None else {"changes": _changes(changes)}),
+        "changes": _COLD if prepared.cold else "" if changes is None else _changes(changes),
         "speed": f"about {forecast.fps:.1f} fps{time}",
     }.items():
-        facts.add_row(name, value)
+        if value:
+            facts.add_row(name, value)
     console = Console(highlight=False)
     console.print(facts)
     console.print()

@@ -6,19 +6,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sfumato.stream.errors import SinkError
-from sfumato.stream.media.sink import open_sink
+from sfumato.stream.media.sink import check_target, open_sink
 from sfumato.stream.media.source import Source
 
 
 def try_sink(
-    target: str, *, like: Source, codec: str | None, crf: int | None, preset: str | None
+    target: str,
+    *,
+    like: Source,
+    codec: str | None,
+    crf: int | None,
+    preset: str | None,
 ) -> None:
-    """Open a sink of the same name somewhere else, encoder and header included, and throw it away.
+    """Look at the target's place, open a sink of the same name somewhere else, encoder and header
+    included, and throw it away.
 
-    Raises what :func:`~sfumato.stream.media.open_sink` raises about name, codec and size.
+    The name need not be free yet. Raises what :func:`~sfumato.stream.media.open_sink` raises.
     """
     if target in ("", "-", "null"):
         return
+    check_target(Path(target), like.carried.path, overwrite=True)
     with TemporaryDirectory() as folder:
         trial = Path(folder, Path(target).name)
         try:
