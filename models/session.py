@@ -59,8 +59,9 @@ class StyleSession:
         self._session: Any = session
         self._on_cpu = long_name == CPU
         self._path = path
-        with onnx_errors(path, f"does not run on a tile of {width_px}x{height_px}"):
-            self.runner().run()  # the first run plans its memory; errors should come before frames
+        hint = f", or its trim_px is not {self.spec.trim_px}" if self.spec.trim_px else ""
+        with onnx_errors(path, f"does not run on a tile of {width_px}x{height_px}{hint}"):
+            self.runner().try_out()  # the first run plans its memory; errors should come before frames
 
     def runner(self) -> TileRunner:
         """Buffers and bindings for one worker thread."""
@@ -131,9 +132,13 @@ class TileRunner:
         Raises :class:`ModelError` for a network that fails on what it sees.
         """
         with onnx_errors(self._path, "fails on a picture"):
-            if self._rebind:  # a device's copy of the input is made when it is bound
-                self._binding.bind_ortvalue_input(self._names[0], self._feed)
-            self._session.run_with_iobinding(self._binding)
+            self.try_out()
+
+    def try_out(self) -> None:
+        """The same, but raises what ONNX Runtime does."""
+        if self._rebind:  # a device's copy of the input is made when it is bound
+            self._binding.bind_ortvalue_input(self._names[0], self._feed)
+        self._session.run_with_iobinding(self._binding)
 
 
 def _check(

@@ -71,11 +71,16 @@ class StyleSpec:
     """Measured when the file was made: PSNR against FP32 in dB, flat-field ripple in codes."""
 
     def __post_init__(self) -> None:
+        for name in ("cell", "multiple", "radius_px", "trim_px"):
+            if type(value := getattr(self, name)) is not int:
+                raise ValueError(f"{name} = {value!r} should be a whole number")
+        if not 0 <= self.smooth <= 1:
+            raise ValueError(f"{self.smooth = } should be between 0 and 1")
         if self.cell not in (1, 2, 4, 8):
             raise ValueError(f"{self.cell = } should be 1, 2, 4 or 8")
         if self.multiple < 1 or self.multiple % self.cell:
             raise ValueError(f"{self.multiple = } should be a multiple of {self.cell = }")
-        if self.radius_px % self.multiple:
+        if self.radius_px < 0 or self.radius_px % self.multiple:
             raise ValueError(f"{self.radius_px = } should be a multiple of {self.multiple = }")
         if self.trim_px % self.multiple or not 0 <= self.trim_px <= self.radius_px:
             raise ValueError(f"{self.trim_px = } should be a multiple, and at most the radius")

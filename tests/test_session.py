@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,14 @@ def test_tiles_of_other_shapes_give_what_their_own_session_gives(tmp_path: Path)
         np.testing.assert_array_equal(own.output, other.output)
 
 
+def test_a_network_that_does_not_take_off_what_its_spec_says_is_refused(tmp_path: Path) -> None:
+    spec = save_cell_net(tmp_path / "net.onnx", layers=3, trimmed=True)
+    for wrong in (0, 4):
+        with_spec_text(tmp_path / "net.onnx", replace(spec, trim_px=wrong).to_json())
+        with pytest.raises(ModelError, match=r"64x64.*"):
+            session(tmp_path / "net.onnx", 64, 64)
+
+
 def test_a_tile_of_which_nothing_would_be_left_is_refused(tmp_path: Path) -> None:
     save_cell_net(tmp_path / "net.onnx", trimmed=True)
     with pytest.raises(ModelError, match=r"16x64 nothing is left.*takes 8 pixels off"):
@@ -97,7 +106,9 @@ def test_a_device_sees_every_new_input(tmp_path: Path) -> None:
     save_cell_net(tmp_path / "net.onnx")
     with session(tmp_path / "net.onnx") as style:
         plain = style.runner()
-        bound = TileRunner(Path("net.onnx"), style._session, plain.input, plain.output.copy(), rebind=True)
+        bound = TileRunner(
+            Path("net.onnx"), style._session, plain.input, plain.output.copy(), rebind=True
+        )
         for seed in range(2):
             plain.input[...] = noise(plain.input.shape, seed)
             plain.run()
@@ -272,6 +283,10 @@ def test_a_spec_that_does_not_fit_its_network(tmp_path: Path) -> None:
     for multiple in (0, -4):
         with_spec_text(tmp_path / "net.onnx", f'{{"name": "odd", "multiple": {multiple}}}')
         with pytest.raises(ModelError, match=f"cannot be read.*multiple = {multiple}"):
+            read_spec(tmp_path / "net.onnx")
+    for name, value in (("trim_px", "20.0"), ("radius_px", "null"), ("smooth", "NaN")):
+        with_spec_text(tmp_path / "net.onnx", f'{{"name": "odd", "{name}": {value}}}')
+        with pytest.raises(ModelError, match=f"cannot be read.*{name} = "):
             read_spec(tmp_path / "net.onnx")
     with_spec_text(tmp_path / "net.onnx", "[]")
     with pytest.raises(ModelError, match=r"cannot be read"):
