@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from select import select
 from threading import Event
 
@@ -14,7 +15,11 @@ Y4M_FRAME_BYTES = 80
 """Longest line before a picture (Y4M_FRAME_MAGIC and its parameters in FFmpeg's yuv4mpegdec.c)."""
 
 _READ_BYTES = 2**18
-"""As much as is asked for at once; FFmpeg asks for whole pictures, a pipe holds 64 KiB."""
+"""As much as is asked for at once; FFmpeg asks for whole pictures."""
+
+PIPE_BYTES = 2**20
+"""What a pipe is made to hold where the system lets us (Linux): with its usual 64 KiB the one who
+writes sleeps and wakes twenty times for each picture of 720p."""
 
 _POLL_S = 0.1
 """How soon a wait for data notices that it is to stop."""
@@ -28,6 +33,10 @@ class StandardInput:
         self.size_bytes = 0
         """What has been read."""
         self._file = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - never ours to close
+        with suppress(ImportError, AttributeError, OSError):
+            import fcntl
+
+            fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def read(self, size: int) -> bytes:
         """At most ``size`` bytes, as soon as there are any; none at the end. Raises SourceError
