@@ -89,6 +89,12 @@ def prefetch(
         thread.join(_JOIN_S if stop is None or not stop.is_set() else _STOPPED_JOIN_S)
 
 
+def heed(stop: Event | None) -> None:
+    """Raise :class:`Stopped` if ``stop`` is set: to call between two things that take long."""
+    if stop is not None and stop.is_set():
+        raise Stopped("stopped as asked")
+
+
 def timed(items: Iterable[T], add: Callable[[float], None]) -> Generator[T, None, None]:
     """Yield ``items`` and tell ``add`` how many seconds each took to come."""
     source = iter(items)

@@ -55,7 +55,7 @@ class Pipeline:
     ) -> None:
         """``pixels`` is the format of painted frames; ``report`` is filled in as work goes on.
 
-        Once ``stop`` is set, :meth:`paint` raises :class:`Stopped`. ``frames_in_flight`` 1 gives
+        Once ``stop`` is set, this and :meth:`paint` raise :class:`Stopped`. ``frames_in_flight`` 1 gives
         each painting before the next frame is asked for; None suits the plan. ``prepared`` is what
         was decided before; None decides here. Raises :class:`BudgetError` where nothing fits.
         """
@@ -80,11 +80,12 @@ class Pipeline:
                     self._pool,
                     self.plan,
                     times,
+                    stop,
                     reuse=settings.reuse == "auto",
                 )
             )
             for found in {info.pixels.bits: info.pixels, pixels.bits: pixels}.values():
-                load_rest(found, scaled=settings.scale != 1, mixed=settings.strength != 1)
+                load_rest(found, stop, scaled=settings.scale != 1, mixed=settings.strength != 1)
             self._closing = stack.pop_all()
         strength = prepared.spec.smooth if settings.smooth is None else settings.smooth
         self._smoother = Smoother(strength)

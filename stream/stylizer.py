@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from math import prod
+from threading import Event
 from time import perf_counter
 from typing import Self
 
@@ -20,6 +21,7 @@ from sfumato.models.session import StyleSession
 from sfumato.models.spec import StyleSpec
 from sfumato.stream.buffers import Lease, PlanePool, Sums, release
 from sfumato.stream.crew import Crew
+from sfumato.stream.flow import heed
 from sfumato.stream.frame import Frame, Plane
 from sfumato.stream.plan import Plan
 from sfumato.stream.report import StageTimes
@@ -100,13 +102,15 @@ class Stylizer:
         pool: PlanePool,
         plan: Plan,
         times: StageTimes,
+        stop: Event | None = None,
         *,
         reuse: bool = True,
     ) -> None:
         """``opener`` opens the style of ``spec``; ``pixels`` is the format of the frames to come;
         ``pool`` gives the painted planes.
 
-        ``reuse`` False paints every frame as a whole.
+        ``reuse`` False paints every frame as a whole. Raises :class:`Stopped` soon after ``stop``
+        is set.
         """
         self._open, self._pool, self._times, self._reuse = opener, pool, times, reuse
         self._spec = spec
@@ -120,7 +124,12 @@ class Stylizer:
         grain = None if spec.grain_seed is None else grain_texture(spec.grain_seed)
         self._gather = Gather(pixels, tensor_format(spec, output=False), grain)
         self._scatter = Scatter(pool.pixels, tensor_format(spec, output=True))
-        self._warm_up(pixels)
+        try:
+            self._warm_up(pixels, stop)
+        except BaseException:
+            opening.result().close()
+            self._workers.shutdown()
+            raise
         self._crew = opening.result()
         self._begin(plan, afresh=True)
 
@@ -166,7 +175,7 @@ class Stylizer:
         size_px, patches = self._pool.size_px, self._crew.any_size
         self._repaint = Repaint(plan, size_px, self._spec, on=self._reuse, patches=patches)
 
-    def _warm_up(self, pixels: PixelFormat) -> None:
+    def _warm_up(self, pixels: PixelFormat, stop: Event | None) -> None:
         """Compile the kernels, or load them, before a frame waits for them and the clock runs."""
         lease, sums, spec = self._pool.lease(), self._sums(), self._spec
         side = align_up(TILE_PX, spec.multiple)
@@ -175,7 +184,9 @@ class Stylizer:
         window_px = spec.least_tile_px(side, side)
         feed = np.zeros(spec.input_shape(*window_px), spec.dtype)
         answer = np.zeros(spec.output_shape(*window_px), spec.dtype)
+        heed(stop)
         self._gather(blank, 0, 0, feed)
+        heed(stop)
         self._give(lease, sums, Tile(x, y), answer)
         if sums is not None:
             self._scatter.finish(sums.planes, lease.planes)

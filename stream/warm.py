@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import Event
 
 import numba
 import numpy as np
@@ -17,6 +18,7 @@ from sfumato.kernels.mix import mix
 from sfumato.kernels.smooth import blend
 from sfumato.models.cache import Measurements, measurement_key
 from sfumato.models.spec import StyleSpec
+from sfumato.stream.flow import heed
 from sfumato.stream.settings import PaintSettings
 from sfumato.stream.work import Work
 
@@ -56,9 +58,14 @@ class Kernels:
             self._memory.put(self._key, {"compiled": True})
 
 
-def load_rest(pixels: PixelFormat, *, scaled: bool = True, mixed: bool = True) -> None:
+def load_rest(
+    pixels: PixelFormat, stop: Event | None = None, *, scaled: bool = True, mixed: bool = True
+) -> None:
     """Load the kernels that only some frames call, or compile them: holding, smoothing, and where
-    asked for enlarging and mixing. In the midst of a job, to do so takes half a second and 40 MiB."""
+    asked for enlarging and mixing. In the midst of a job, to do so takes half a second and 40 MiB.
+
+    Raises :class:`Stopped` before the next one once ``stop`` is set.
+    """
     size_px = (16, 16)
     planes = tuple(
         np.zeros(shape, np.uint8 if pixels.bits == 8 else np.uint16)
@@ -67,11 +74,16 @@ def load_rest(pixels: PixelFormat, *, scaled: bool = True, mixed: bool = True) -
     blocks = blocks_shape(*size_px)
     maps, none = np.zeros((3, *blocks), np.float32), np.zeros(blocks, np.bool_)
     for plane in planes:
+        heed(stop)
         survey(plane, plane.copy(), pixels.bits, maps)
+        heed(stop)
         settle(plane, plane.copy(), none.view(np.uint8), maps[0], maps[1], plane.copy())
+        heed(stop)
         state = np.zeros(plane.shape, np.uint16)
         blend(plane, pixels.bits, maps[0], state, none, plane.copy())
+        heed(stop)
         if scaled:
             crisp(plane, pixels.bits, 2.0, plane.copy())
+    heed(stop)
     if mixed:
         mix(planes, planes, 0.5, planes)

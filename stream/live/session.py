@@ -128,9 +128,8 @@ class Session:
         meters = [outlet.ages for outlet in self._outlets]
         if self._window is not None:
             names, meters = ["window", *names], [self._window.ages, *meters]
-        report = live_report(
-            self._run, meters[0] if meters else self._run.painter.ages, self._clock
-        )
+        shown = meters[0] if meters else self._run.painter.ages
+        report = live_report(self._run, shown, self._clock)
         report.source, report.sink = source, " ".join(names)
         for outlet in self._ending():
             if outlet.dropped:
@@ -140,6 +139,7 @@ class Session:
             else:
                 outlet.close()
             report.warnings += outlet.warnings
+        report.frames_out = shown.shown  # the last ones were still on their way
         return report
 
     def _ending(self) -> list[Outlet]:
