@@ -14,6 +14,7 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.api import stylize
 from sfumato.stream.errors import Stopped
 from sfumato.stream.frame import VideoInfo
+from sfumato.stream.live.engine import Engine, EngineKey
 from sfumato.stream.live.inputs import find_input
 from sfumato.stream.live.painter import Painted
 from sfumato.stream.live.run import LiveRun
@@ -54,6 +55,13 @@ def test_a_pipeline_stops_before_the_next_kernel_and_leaves_no_thread(looks: int
     with pytest.raises(Stopped):
         Pipeline(info, info.pixels, settings, Report(source="", sink=""), StageTimes(), stop)
     assert stop.left == -1  # looked no further
+
+
+@pytest.mark.parametrize("looks", [1, 20, 29])  # in the pipeline, in loading the rest, painting
+def test_a_live_engine_that_is_given_up_leaves_no_thread(looks: int) -> None:
+    key = EngineKey(96, 64, PixelFormat(), PaintSettings(style="identity"), 2)
+    with pytest.raises(Stopped):
+        Engine(key, StageTimes(), stop=StopsAfter(looks))
 
 
 def test_loading_looks_at_the_event_before_each_kernel() -> None:

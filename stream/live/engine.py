@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from queue import SimpleQueue
+from threading import Event
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from sfumato.models.catalog import find_style
 from sfumato.models.head import read_spec
 from sfumato.stream.buffers import PlanePool
 from sfumato.stream.convert import Recode
+from sfumato.stream.flow import heed
 from sfumato.stream.frame import Frame, VideoInfo
 from sfumato.stream.media.sink import painted_pixels
 from sfumato.stream.pipeline import Pipeline
@@ -49,10 +51,14 @@ class Engine:
     """
 
     def __init__(
-        self, key: EngineKey, times: StageTimes, note: Callable[[str], None] = lambda _: None
+        self,
+        key: EngineKey,
+        times: StageTimes,
+        note: Callable[[str], None] = lambda _: None,
+        stop: Event | None = None,
     ) -> None:
         """Loads the style and compiles what it needs; ``note`` is told where that takes seconds.
-        Raises what :class:`Pipeline` raises."""
+        Once ``stop`` is set nothing is painted any more. Raises what :class:`Pipeline` raises."""
         self.key = key
         self.report = Report(source="", sink="")
         self._frames: SimpleQueue[Frame | None] = SimpleQueue()
@@ -63,25 +69,30 @@ class Engine:
         if prepared.kernels is not None and not prepared.kernels.ready:
             note(f"compiling kernels for {settings.style}, once per machine…")
         self._pipeline = Pipeline(
-            info, painted, settings, self.report, times, frames_in_flight=1, prepared=prepared
+            info, painted, settings, self.report, times, stop, frames_in_flight=1, prepared=prepared
         )
         self._painted = self._pipeline.paint(iter(self._frames.get, None))
         self.workers = self._pipeline.plan.workers
-        self._warm_up(painted)
+        try:
+            self._warm_up(painted, stop)
+        except BaseException:
+            self.close()
+            raise
 
     def __call__(self, frame: Frame) -> Frame:
         """The painting, valid until the next call."""
         self._frames.put(frame)
         return next(self._painted)
 
-    def _warm_up(self, painted: PixelFormat) -> None:
+    def _warm_up(self, painted: PixelFormat, stop: Event | None) -> None:
         """Load every kernel before a viewer waits for it. Noise is like no picture: the first real
         frame is a cut."""
         key, rng = self.key, np.random.default_rng(0)
         noise = PlanePool(key.width_px, key.height_px, key.pixels).acquire()
         for plane in noise:
             plane[...] = rng.integers(0, 1 << key.pixels.bits, plane.shape)
-        load_rest(painted)
+        load_rest(painted, stop)
+        heed(stop)
         if painted != key.pixels:
             Recode(key.pixels, painted)(Frame(noise, key.pixels, 0, Fraction(1)))
         for pts in range(2):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
+from threading import Event
 
 from sfumato.stream.errors import SfumatoError
 from sfumato.stream.frame import Frame
@@ -30,6 +31,7 @@ class Engines:
         self.present: Engine | None = None
         """What paints now."""
         self._times, self._note = times, note
+        self._closing = Event()
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="prepare")
         self._engines: OrderedDict[EngineKey, Future[Engine]] = OrderedDict()
 
@@ -45,7 +47,7 @@ class Engines:
             return present
         if key not in self._engines:
             note = self._note if present is None else lambda _: None  # nobody waits for others
-            self._engines[key] = self._builder.submit(Engine, key, self._times, note)
+            self._engines[key] = self._builder.submit(Engine, key, self._times, note, self._closing)
             self._let_go()
         made = self._engines[key]
         if not made.done() and present is not None and present.key.fits(frame):
@@ -60,7 +62,8 @@ class Engines:
         return None
 
     def close(self) -> None:
-        """Close all engines."""
+        """Close all engines; one that is being made is given up."""
+        self._closing.set()
         for made in self._engines.values():
             made.cancel()
         self._builder.shutdown()

@@ -74,8 +74,8 @@ class LiveRun:
 
     def close(self) -> None:
         """Stop reading and painting, and join the threads."""
+        self.painter.close()  # the reader may be waiting for it
         self.reader.close()
-        self.painter.close()
 
     def _offer(self, frame: Frame, captured_s: float) -> None:
         """To the painter; what has a pace of its own waits at its first picture until that one can
