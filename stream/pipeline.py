@@ -55,8 +55,8 @@ class Pipeline:
     ) -> None:
         """``pixels`` is the format of painted frames; ``report`` is filled in as work goes on.
 
-        Once ``stop`` is set, this and :meth:`paint` raise :class:`Stopped`. ``frames_in_flight`` 1 gives
-        each painting before the next frame is asked for; None suits the plan. ``prepared`` is what
+        Once ``stop`` is set, this and :meth:`paint` raise :class:`Stopped`. ``frames_in_flight`` 1
+        gives each painting before the next frame is asked for; None suits the plan. ``prepared`` is what
         was decided before; None decides here. Raises :class:`BudgetError` where nothing fits.
         """
         self._stop = stop

@@ -21,7 +21,7 @@ from sfumato.kernels.formats import PixelFormat
 from sfumato.stream.buffers import PlanePool
 from sfumato.stream.frame import Frame
 from sfumato.stream.live.engine import Engine, EngineKey
-from sfumato.stream.live.fit import Fit
+from sfumato.stream.live.fit import Fit, even_420
 from sfumato.stream.media.encoders import choose_encoder, choose_pixels
 from sfumato.stream.report import StageTimes
 from sfumato.stream.settings import PaintSettings
@@ -51,7 +51,7 @@ def frames(pixels: PixelFormat) -> Iterator[Frame]:
 
 
 def main(pixels: PixelFormat) -> None:
-    """Paint at full size, then at half of it, and hand the paintings to a recording."""
+    """Paint at full size, then at half of it, and hand the paintings to a recording and to a stream."""
     for scale in (1.0, 0.5):
         key = EngineKey(*SIZE_PX, pixels, PaintSettings(style="ukiyoe", scale=scale), 2)
         engine = Engine(key, StageTimes())
@@ -60,6 +60,7 @@ def main(pixels: PixelFormat) -> None:
             painting = engine(frame)
             kept, _, _ = choose_pixels(painting.pixels, RECORDING, rgb=False)
             Fit(SIZE_PX, kept)(painting)
+            Fit(*even_420(painting))(painting)
         for name, types in sorted(known() - before, key=str):
             print(f"scale {scale}: {name} for {types}")
         engine.close()

@@ -28,7 +28,9 @@ from sfumato.stream.warm import load_rest
 from tests.media import make_clip
 
 
-@pytest.mark.parametrize(("chroma", "bits"), [("420", 8), ("grey", 8), ("420", 10), ("grey", 10)])
+@pytest.mark.parametrize(
+    ("chroma", "bits"), [("420", 8), ("grey", 8), ("420", 10), ("grey", 10), ("444", 8)]
+)
 def test_no_kernel_is_compiled_in_mid_show(chroma: str, bits: int) -> None:
     words = [sys.executable, "-m", "tests.late_kernels", chroma, str(bits)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -17,6 +17,7 @@ from sfumato.stream.buffers import PlanePool
 from sfumato.stream.convert import Recode
 from sfumato.stream.flow import heed
 from sfumato.stream.frame import Frame, VideoInfo
+from sfumato.stream.live.fit import even_420
 from sfumato.stream.media.sink import painted_pixels
 from sfumato.stream.pipeline import Pipeline
 from sfumato.stream.plan import best_tile
@@ -96,7 +97,11 @@ class Engine:
         if painted != key.pixels:
             Recode(key.pixels, painted)(Frame(noise, key.pixels, 0, Fraction(1)))
         for pts in range(2):
-            self(Frame(noise, key.pixels, pts, Fraction(1)))
+            painting = self(Frame(noise, key.pixels, pts, Fraction(1)))
+        _, streamed = even_420(painting)
+        if streamed != painted:
+            heed(stop)
+            Recode(painted, streamed)(painting)
 
     def close(self) -> None:
         """Join the workers and free the session."""
