@@ -11,6 +11,9 @@ from pathlib import Path
 from threading import Event
 from typing import Self
 
+from numba.core.event import TimingListener, install_listener
+
+from sfumato.kernels._jit import cache_folder
 from sfumato.kernels.formats import PixelFormat
 from sfumato.models.probe import trim_heap
 from sfumato.models.session import StyleSession
@@ -68,7 +71,12 @@ class Pipeline:
         if frames_in_flight is not None:
             self.plan = replace(self.plan, frames_in_flight=frames_in_flight)
         release_startup_pages()
-        with ExitStack() as stack, style_errors():
+        compiling = TimingListener()  # type: ignore[no-untyped-call]
+        with (
+            ExitStack() as stack,
+            style_errors(),
+            install_listener("numba:compile", compiling),
+        ):
             self._pool = PlanePool(self._width_px, self._height_px, pixels)
             self._full = PlanePool(info.width_px, info.height_px, pixels)
             self._small = PlanePool(self._width_px, self._height_px, info.pixels)
@@ -94,6 +102,8 @@ class Pipeline:
         self._mixed: tuple[Plane, ...] | None = None
         self._recode = cache(Recode)
         self._describe(prepared, self._stylizer.provider)
+        if prepared.cold and compiling.done:
+            report.warnings.append(_compiled(compiling.duration))
         release_startup_pages()  # else the first frames come on top of what loading took
 
     def __enter__(self) -> Self:
@@ -203,6 +213,12 @@ class Pipeline:
         planes = self._mixed = self._mixed or self._full.acquire()
         mix(source, painting.planes, self._settings.strength, planes)
         return replace(painting, planes=planes)
+
+
+def _compiled(seconds: float) -> str:
+    """Why the first job of a kind is slow."""
+    once = "" if cache_folder() is None else ", once for this kind of job"
+    return f"{seconds:.1f} s went into compiling kernels{once}"
 
 
 def open_session(path: Path, provider: str, plan: Plan) -> StyleSession:

@@ -27,9 +27,9 @@ MOST_LIMIT_BYTES = 2**50
 _UNITS = {
     "": 1,
     "b": 1,
-    **{letter: 1024**power for power, letter in enumerate("kmgt", 1)},
-    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)},
-    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)},
+    **{letter: 1024**power for power, letter in enumerate("kmgtp", 1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgtp", 1)},
+    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgtp", 1)},
 }
 
 
@@ -89,8 +89,8 @@ class PaintSettings:
         limit = self.memory_limit_bytes
         if limit is not None and not LEAST_LIMIT_BYTES <= limit <= MOST_LIMIT_BYTES:
             raise SettingsError(
-                f"--memory-limit {limit}: should be at least {LEAST_LIMIT_BYTES} bytes and at most "
-                f"{MOST_LIMIT_BYTES}, such as 256M or 1GiB"
+                f"--memory-limit {_size(limit)}: should be from {_size(LEAST_LIMIT_BYTES)} to "
+                f"{_size(MOST_LIMIT_BYTES)}, such as 256M or 1GiB"
             )
 
 
@@ -179,6 +179,16 @@ def parse_time(option: str, text: str) -> float:
     if match is None:
         raise SettingsError(f"{option} {text!r}: write seconds, such as 80, or 1:20 or 1:02:03.5")
     return 3600 * int(match[1] or 0) + 60 * int(match[2] or 0) + float(match[3])
+
+
+def _size(size_bytes: int) -> str:
+    """What :func:`parse_size` takes for so many bytes, in the largest unit of which they are whole:
+    ``1M``, ``12``."""
+    size, letters = size_bytes, list("PTGMK")
+    unit = ""
+    while letters and size > 0 and size % 1024 == 0:
+        size, unit = size // 1024, letters.pop()
+    return f"{size}{unit}"
 
 
 def parse_size(option: str, text: str) -> int | None:

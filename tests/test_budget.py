@@ -32,6 +32,7 @@ V1 = "33 24 0:29 / {mount} rw,nosuid shared:9 - cgroup cgroup rw,memory\n"
         ("0.5k", 512),
         ("300000000", 300_000_000),
         ("7b", 7),
+        ("1P", 2**50),
     ],
 )
 def test_sizes(text: str, size_bytes: int | None) -> None:
@@ -55,6 +56,15 @@ def test_a_limit_without_its_unit_is_refused() -> None:
     with pytest.raises(SettingsError, match="--memory-limit 512"):
         PaintSettings(memory_limit_bytes=512)
     assert PaintSettings(memory_limit_bytes=LEAST_LIMIT_BYTES).memory_limit_bytes == 2**20
+
+
+@pytest.mark.parametrize("text", ["12", "512K", "2000T", "2P"])
+def test_a_limit_is_refused_in_the_words_of_the_option(text: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        PaintSettings(memory_limit_bytes=parse_size("--memory-limit", text))
+    assert str(caught.value) == (
+        f"--memory-limit {text}: should be from 1M to 1P, such as 256M or 1GiB"
+    )
 
 
 def proc(folder: Path, cgroup: str, mountinfo: str) -> Path:

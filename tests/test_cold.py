@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import av
+import numba
 import pytest
 
 from sfumato.kernels.formats import PixelFormat
@@ -22,9 +24,10 @@ from sfumato.stream.live.session import Session
 from sfumato.stream.live.settings import LiveSettings
 from sfumato.stream.live.sinks import FileLive, NullLive
 from sfumato.stream.pipeline import Pipeline
+from sfumato.stream.prepare import Output, prepare
 from sfumato.stream.report import Report, StageTimes
 from sfumato.stream.settings import PaintSettings
-from sfumato.stream.warm import load_rest
+from sfumato.stream.warm import Kernels, load_rest
 from tests.media import make_clip
 
 
@@ -64,6 +67,34 @@ def test_a_live_engine_that_is_given_up_leaves_no_thread(looks: int) -> None:
     key = EngineKey(96, 64, PixelFormat(), PaintSettings(style="identity"), 2)
     with pytest.raises(Stopped):
         Engine(key, StageTimes(), stop=StopsAfter(looks))
+
+
+class _Compiles(Event):
+    """Compiles a kernel when it is first looked at."""
+
+    def is_set(self) -> bool:
+        """Never."""
+        if not super().is_set():
+            numba.njit("int64()")(lambda: 0)
+            self.set()
+        return False
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_job_tells_what_compiling_took_if_its_kind_is_new(tmp_path: Path, known: bool) -> None:
+    settings, info = PaintSettings(style="identity"), VideoInfo(96, 64, PixelFormat())
+    prepared = prepare(info, Output(info.pixels), settings)
+    kernels = Kernels(prepared.work, prepared.spec, settings, tmp_path / "kernels.json")
+    load_rest(info.pixels)  # else nothing lies in the cache
+    if known:
+        kernels.remember()
+    report = Report(source="", sink="")
+    prepared = replace(prepared, kernels=kernels)
+    with Pipeline(
+        info, info.pixels, settings, report, StageTimes(), _Compiles(), prepared=prepared
+    ):
+        told = [] if known else ["compiling kernels, once for this kind of job"]
+        assert [note.partition(" s went into ")[2] for note in report.warnings] == told
 
 
 def test_loading_looks_at_the_event_before_each_kernel() -> None:

@@ -88,6 +88,60 @@ def test_y4m_holds_every_layout(tmp_path: Path, av_format: str, full: bool) -> N
                 assert np.array_equal(plane, copied)
 
 
+@pytest.mark.parametrize(
+    "av_format", ["yuv420p", "yuv422p", "yuv444p", "yuv420p10le", "yuv444p10le", "gray", "gbrp"]
+)
+def test_a_y4m_file_holds_what_the_pipe_does(tmp_path: Path, av_format: str) -> None:
+    clip = make_clip(
+        tmp_path / "clip.mkv",
+        frames=5,
+        codec="libx265" if av_format == "gbrp" else "ffv1",
+        av_format=av_format,
+        options={"x265-params": "log-level=error"} if av_format == "gbrp" else {},
+        rate=Fraction(30000, 1001),
+        audio_tracks=1,
+    )
+    piped = io.BytesIO()
+    with open_source(clip) as source, Y4mSink(source, (64, 48), piped) as sink:
+        assert expect_output("out.y4m", source.info, FileSettings()).encoder == "rawvideo"
+        for frame in source.frames():
+            sink.write(fit(frame, sink.pixels))
+    with open_source(clip) as source:
+        file = repaint(source, tmp_path / "out.y4m")
+    assert file.pixels == sink.pixels
+    assert file.warnings == [
+        "not copied, since yuv4mpegpipe cannot hold it: audio stream 1 (aac, eng)"
+    ]
+    (head, *frames), (piped_head, *piped_frames) = (
+        data.split(b"FRAME\n") for data in ((tmp_path / "out.y4m").read_bytes(), piped.getvalue())
+    )
+    assert frames == piped_frames and len(frames) == 5
+    for word in piped_head.split():
+        assert word in head.split() or word.startswith(b"A")  # FFmpeg: 0:0, unknown
+
+
+def test_a_part_of_a_film_in_y4m_needs_no_note(tmp_path: Path) -> None:
+    clip = make_clip(
+        tmp_path / "clip.mp4",
+        frames=30,
+        time_base=Fraction(1, 12800),
+        pts=[512 * number for number in range(30)],
+    )
+    with open_source(clip, duration_s=1.0) as source:
+        assert repaint(source, tmp_path / "out.y4m", codec="rawvideo").warnings == []
+    with open_source(tmp_path / "out.y4m") as copy:
+        assert copy.info.frame_rate == 25
+
+
+@pytest.mark.parametrize("codec", ["libx264", "ffv1"])
+def test_y4m_takes_no_codec(tmp_path: Path, codec: str) -> None:
+    said = rf"\.y4m files cannot hold {codec}.*use a name ending"
+    clip = make_clip(tmp_path / "clip.mp4")
+    with open_source(clip) as source, pytest.raises(SinkError, match=said):
+        open_sink(tmp_path / "out.y4m", like=source, codec=codec)
+    assert [path.name for path in tmp_path.iterdir()] == ["clip.mp4"]
+
+
 @pytest.mark.parametrize("target", ["-", "null"])
 @pytest.mark.parametrize(("av_format", "bits"), [("gray", 8), ("gray10le", 10)])
 def test_grey_is_painted_in_colours(

@@ -90,6 +90,8 @@ def test_success_is_said_only_after_counting(tmp_path: Path) -> None:
         verify(clip, "clip.mp4", dataclasses.replace(expected, frames=9))
     (late,) = verify(clip, "clip.mp4", dataclasses.replace(expected, first_s=Fraction(1)))
     assert "begins at 0.000 s, not at 1.000 s" in late
+    (long,) = verify(clip, "clip.mp4", dataclasses.replace(expected, last_s=Fraction(1)))
+    assert long == "the last picture is shown at 0.280 s, not at 1.000 s"
     clip.write_bytes(clip.read_bytes()[:3000])
     with pytest.raises(SinkError, match="cannot be read back"):
         verify(clip, "clip.mp4", expected)

@@ -95,9 +95,11 @@ def summarize(report: Report) -> None:
 
 def how_painted(report: Report) -> str:
     """The end of a summary: style, precision, what was assumed of the colours, and memory."""
+    from sfumato.stream.advice import mebibytes
+
     matrix = report.color.get("matrix", "").replace("bt", "BT.")
     assumed = f"colours taken as {matrix}, " if report.color.get("guessed") else ""
     return (
         f"{report.style} at {report.precision}, {assumed}"
-        f"peak memory {report.peak_rss_bytes / 1e6:.0f} MB"
+        f"peak memory {mebibytes(report.peak_rss_bytes)}"
     )

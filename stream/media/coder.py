@@ -156,7 +156,7 @@ class VideoCoder:
 
     def _choose_clock(self, format_name: str, time_base: Fraction) -> Fraction:
         """The source's ticks, unless the file's own clock is the frame count or too coarse."""
-        even = ("avi", "mpeg", "mpeg1video", "mpeg2video")
+        even = ("avi", "mpeg", "mpeg1video", "mpeg2video", "yuv4mpegpipe")
         if format_name in even or self._choice.codec in even:
             return 1 / self._rate
         if format_name == "gif":

@@ -34,7 +34,13 @@ DEFAULT_PRESET = "veryfast"
 MOST_BFRAMES = 3
 """B-frames in a row where lookahead is bounded: what x264's fast presets have."""
 
-DEFAULT_CODECS = {".webm": "libvpx-vp9", ".gif": "gif", ".ogv": "libvpx", ".mpg": "mpeg2video"}
+DEFAULT_CODECS = {
+    ".webm": "libvpx-vp9",
+    ".gif": "gif",
+    ".ogv": "libvpx",
+    ".mpg": "mpeg2video",
+    ".y4m": "rawvideo",
+}
 """By file name; everything else gets H.264."""
 
 ALIASES = {
@@ -140,6 +146,7 @@ ENCODERS: dict[str, Encoder] = {
     "png": Encoder(lossless=True),
     "qtrle": Encoder(lossless=True),
     "prores_ks": Encoder(options={"profile": "hq"}),
+    "rawvideo": Encoder(lossless=True),
 }
 """Encoders that are known by more than their name. Others run with FFmpeg's own defaults."""
 

@@ -93,10 +93,17 @@ def _moved(ticks: list[int | None], time_base: Fraction, expected: Expected) -> 
     if not known:
         return ["the file keeps no times: a player shows the pictures at an even pace"]
     first_s, last_s = min(known) * time_base, max(known) * time_base
-    off_s = max(abs(first_s - expected.first_s), abs(last_s - expected.last_s))
-    if off_s <= TOLERANCE_S + time_base:
-        return []
-    return [f"the file begins at {float(first_s):.3f} s, not at {float(expected.first_s):.3f} s"]
+    told_s = TOLERANCE_S + time_base
+    if abs(first_s - expected.first_s) > told_s:
+        return [f"the file begins {_at(first_s, expected.first_s)}"]
+    if abs(last_s - expected.last_s) > told_s:
+        return [f"the last picture is shown {_at(last_s, expected.last_s)}"]
+    return []
+
+
+def _at(found_s: Fraction, expected_s: Fraction) -> str:
+    """Times that differ by more than the milliseconds shown."""
+    return f"at {float(found_s):.3f} s, not at {float(expected_s):.3f} s"
 
 
 def _decode_ends(path: Path) -> None:

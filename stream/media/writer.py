@@ -210,6 +210,8 @@ class VideoWriter(Sink):
         flush = {"flush_packets": "1"} if self._recording else {}
         if self._recording and self.path.suffix.lower() in (".mkv", ".webm"):
             flush["cluster_time_limit"] = str(PIECE_US // 1000)
+        if self.path.suffix.lower() == ".y4m":
+            return {"strict": "unofficial", **flush}  # which 10 bit is, in FFmpeg's view
         if self.path.suffix.lower() not in (".mp4", ".mov", ".m4v"):
             return flush
         video = Fraction(self._like.info.time_base)
