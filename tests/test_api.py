@@ -212,7 +212,8 @@ def test_frames_that_come_unevenly_are_not_missed(tmp_path: Path) -> None:
     with open_source(clip) as source:
         assert (source.info.frames_estimate or 0) > 100
     report = sfumato.stylize(clip, "null", style="identity")
-    assert report.frames_in == 8 and report.warnings == []
+    assert report.frames_in == 8
+    assert not any("the source ends" in warning for warning in report.warnings)
 
 
 def test_a_file_that_ends_early_is_told_by_its_length(tmp_path: Path) -> None:
