@@ -164,7 +164,7 @@ class Patches:
     def _cost_px(self, columns: Ints, rows: Ints) -> NDArray[np.float64]:
         """What patches over so many blocks cost, in pixels painted."""
         halo, trim = 2 * self._margin, self._trim_px
-        width, height = (np.asarray(side * float(BLOCK_PX) + halo) for side in (columns, rows))
+        width, height = (np.asarray(side * BLOCK_PX + halo, np.float64) for side in (columns, rows))
         area = width * height
         too_large = area > self._most_px  # by its square, so that it is halved first
         return np.where(too_large, area * area, computed_px(width, height, trim)) + TILE_COST_PX
