@@ -130,6 +130,18 @@ def test_a_live_run_with_everything(tmp_path: Path) -> None:
     assert (tmp_path / "hls" / "live.m3u8").exists()
 
 
+@pytest.mark.parametrize(
+    ("sink", "tracks", "said"), [("x.mkv", 2, 1), ("x.mkv", 0, 0), ("-", 1, 0)]
+)
+def test_sound_that_is_left_out_is_told_of_once(
+    tmp_path: Path, sink: str, tracks: int, said: int
+) -> None:
+    make_clip(tmp_path / "clip.mp4", audio_tracks=tracks)
+    done = live("--source", "clip.mp4", "--sink", sink, *QUICK, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(b"sound is left out") == said
+
+
 def test_a_pipe_on_both_sides() -> None:
     frames = b"".join(b"FRAME\n" + bytes([40 * n]) * 384 for n in range(5))
     given = b"YUV4MPEG2 W16 H16 F10:1 Ip A1:1 C420jpeg\n" + frames

@@ -315,7 +315,24 @@ def test_paced_clock_is_put_back_when_reading_is_too_slow() -> None:
 def test_a_recording_waits_for_who_is_not_ready() -> None:
     clock = PacedClock()
     assert clock.due_s(0.0, 100.0) == 100.0
+    clock.pause(0.3)  # an engine whose kernels are there takes no longer
+    assert clock.due_s(0.04, 100.3) == pytest.approx(100.34)
     clock.pause(8.0)
-    assert clock.due_s(0.04, 108.0) == pytest.approx(108.04) and clock.moved == 0
-    clock.pause(0.01)  # no more than handing over takes
-    assert clock.due_s(0.08, 108.05) == pytest.approx(108.08)
+    assert clock.due_s(0.08, 108.3) == pytest.approx(108.38) and clock.moved == 0
+
+
+def test_a_file_goes_on_from_its_first_picture_once_that_can_be_painted(tmp_path: Path) -> None:
+    clip, taken = make_clip(tmp_path / "clip.mp4", frames=4), Taken()
+
+    def prepare(frame: Frame, captured_s: float) -> None:
+        if not taken.frames:
+            time.sleep(0.2)  # as an engine takes whose kernels are there
+            captured_s = time.monotonic()
+        taken(frame, captured_s)
+
+    with LiveReader(find_input(str(clip)), prepare, SHORT) as reading:
+        reading.start()
+        wait_for(lambda: reading.state == "ended", "the end")
+    (_, first_s), *later = taken.frames
+    for number, (_, captured_s) in enumerate(later, 1):  # as far apart as in the file, or farther
+        assert captured_s - first_s >= number / 25 - 1e-6

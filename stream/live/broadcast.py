@@ -54,6 +54,7 @@ class Broadcast(LiveSink):
     each time. The first connection has to succeed."""
 
     takes_held = True
+    misses_sound = True
     leave_s: float | None = 5.0
 
     def __init__(

@@ -70,5 +70,5 @@ class PacedClock:
 
     def pause(self, seconds: float) -> None:
         """The recording stood still for so long, since nobody was ready for its pictures."""
-        if self._offset_s is not None and seconds > LATE_S:
+        if self._offset_s is not None:
             self._offset_s += seconds

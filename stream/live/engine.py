@@ -96,8 +96,8 @@ class Engine:
         heed(stop)
         if painted != key.pixels:
             Recode(key.pixels, painted)(Frame(noise, key.pixels, 0, Fraction(1)))
-        for pts in range(2):
-            painting = self(Frame(noise, key.pixels, pts, Fraction(1)))
+        self(Frame(noise, key.pixels, 0, Fraction(1)))
+        painting = self(Frame(noise, key.pixels, 1, Fraction(1)))
         _, streamed = even_420(painting)
         if streamed != painted:
             heed(stop)
@@ -111,11 +111,14 @@ class Engine:
 
 
 def fresh_tile_px(key: EngineKey) -> tuple[int, int]:
-    """A tile that gives every core an equal part of one frame: only one is painted at a time."""
+    """A tile that gives every core an equal part of one frame: only one is painted at a time.
+    Networks that average over the frame get all of it."""
     with style_errors():
         spec = read_spec(find_style(key.settings.style).paths[0])
     size = (max(1, round(px * key.settings.scale)) for px in (key.width_px, key.height_px))
     width, height = (whole_axis(px, spec.radius_px, spec.multiple) for px in size)
+    if spec.norm == "whole-frame":
+        return width, height
     overlap = 2 * align_up(spec.radius_px, even_multiple(spec.multiple))
     share_px = width * height / (key.settings.workers or key.cores)
     return best_tile((width, height), overlap, int(1.3 * share_px))

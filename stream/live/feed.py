@@ -47,6 +47,7 @@ class Feed:
         self._kind: tuple[str, int, int, int, bool] | None = None
         self._paced = PacedClock() if source.paced else None
         self._arrivals = ArrivalClock()
+        self.has_sound = bool(container.streams.audio)
         self._reading_s = 0.0
         self._delivered = 0
         self.cut_off = False
@@ -114,11 +115,10 @@ class Feed:
             if self._stop.is_set():
                 return
             self._delivered += 1
-            given_s = time.monotonic()
             yield self._frame(picture), captured_s
             begun_s = time.monotonic()
-            if self._paced is not None:
-                self._paced.pause(begun_s - given_s)
+            if self._paced is not None and self._delivered == 1:  # nobody waits with later ones
+                self._paced.pause(begun_s - captured_s)
         self.cut_off = self._ends_in_mid_picture()
 
     def close(self) -> None:

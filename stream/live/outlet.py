@@ -20,6 +20,9 @@ class LiveSink(Protocol):
     leave_s: float | None
     """How long to wait for it at the end; None as long as it takes, as with a recording."""
 
+    misses_sound: bool = False
+    """Its viewers would expect the source's sound with the pictures."""
+
     def show(self, picture: Painted) -> None:
         """Show a picture, or raise :class:`SinkError`: that ends the run."""
         ...

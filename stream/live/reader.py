@@ -112,6 +112,11 @@ class LiveReader:
         return ColourTags() if self._feed is None else self._feed.tags
 
     @property
+    def has_sound(self) -> bool:
+        """There is sound beside the pictures; it is not read."""
+        return self._feed is not None and self._feed.has_sound
+
+    @property
     def decode_ms(self) -> float:
         """Milliseconds to read and decode a picture."""
         return 0.0 if self._feed is None else self._feed.decode_ms

@@ -25,6 +25,8 @@ TICK_S = 0.02
 MESSAGE_S = 2.0
 """How long the answer to a key stays on screen."""
 
+NO_SOUND = "the source's sound is left out: live runs carry pictures only; `sfumato run` keeps it"
+
 
 class Session:
     """Plays a run to its end. Sinks and window are its own: it closes them."""
@@ -131,7 +133,8 @@ class Session:
         shown = meters[0] if meters else self._run.painter.ages
         report = live_report(self._run, shown, self._clock)
         report.source, report.sink = source, " ".join(names)
-        for outlet in self._ending():
+        outlets = self._ending()
+        for outlet in outlets:
             if outlet.dropped:
                 report.dropped[f"{outlet.sink.name} busy"] = outlet.dropped
             if outlet in self._finishing:
@@ -139,6 +142,8 @@ class Session:
             else:
                 outlet.close()
             report.warnings += outlet.warnings
+        if self._run.reader.has_sound and any(outlet.sink.misses_sound for outlet in outlets):
+            report.warnings.append(NO_SOUND)
         report.frames_out = shown.shown  # the last ones were still on their way
         return report
 

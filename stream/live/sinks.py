@@ -66,6 +66,7 @@ class FileLive(LiveSink):
         for what cannot be written to."""
         self.name = "standard output" if target == "-" else target
         self.leave_s: float | None = LEAVE_PIPE_S if target == "-" else None
+        self.misses_sound = target != "-"
         self._target, self._tags, self._fps, self._overwrite = target, tags, fps, overwrite
         self._times = RealTimes()
         self._sink: Sink | None = None
