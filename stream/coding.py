@@ -131,6 +131,7 @@ ENCODER_COSTS: dict[str, EncoderCost] = {
     "prores_ks": EncoderCost(
         fixed_bytes=6 << 20, bytes_per_px=3.5, bytes_per_thread=4, ns_per_px={"": 94.7}
     ),
+    "rawvideo": EncoderCost(fixed_bytes=1 << 20, bytes_per_px=4.5, ns_per_px={"": 3.2}),
     "gif": EncoderCost(fixed_bytes=10 << 20, bytes_per_px=6, ns_per_px={"": 23.5}),
     ".png": EncoderCost(fixed_bytes=8 << 20, bytes_per_px=6.3, ns_per_px={"": 104.0}),
     ".tif": EncoderCost(fixed_bytes=5 << 20, bytes_per_px=10.9, ns_per_px={"": 18.5}),
