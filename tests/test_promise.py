@@ -40,7 +40,7 @@ OTHERS = {
     "tiff": ("out_%03d.tif",),
     "half": ("out.mp4", "--scale", "0.5"),
     "half and half": ("out.mp4", "--scale", "0.5", "--strength", "0.5"),
-    "feathered": ("out.mp4", "--overlap", "16"),
+    "feathered": ("out.mp4", "--style", "toon-fast", "--overlap", "8"),
     "large tiles": ("out.mp4", "--tile", "1280x768", "--workers", "8"),
 }
 """A target and options: whatever is foreseen by other figures than those of an H.264 job."""
