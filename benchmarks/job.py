@@ -15,7 +15,7 @@ from sfumato.models.catalog import find_style
 from sfumato.models.cores import usable_cores
 from sfumato.models.head import read_spec
 
-REPEATS = 3
+REPEATS = 5
 OBVIOUS_FRAMES = 48
 """The obvious script has no start-up in its figure and needs no more to be timed."""
 
