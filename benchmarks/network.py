@@ -10,6 +10,7 @@ from sfumato.models.catalog import StyleFiles, find_style, list_styles
 from sfumato.models.cores import usable_cores
 from sfumato.models.head import read_spec
 from sfumato.models.session import StyleSession, TileRunner
+from sfumato.models.spec import computed_px
 from sfumato.stream.api import prepare_job
 
 TILES_PX = ((128, 128), (256, 256), (384, 384), (640, 384), (704, 768), (1344, 768), (1984, 1152))
@@ -28,8 +29,10 @@ def _compare(files: StyleFiles, peak_gmac_s: float, rounds: int) -> dict[str, An
     runners = {path.name: _runner(path, (wide, tall)) for path in files.paths}
     timings = time_in_turns({name: runner.run for name, runner in runners.items()}, rounds)
     int8, fp32 = (timings[path.name].best_ms for path in files.paths)
-    kmac = read_spec(files.paths[0]).kmac_per_pixel or 0.0
-    speed = kmac * wide * tall / int8 / 1e3
+    assert files.int8 is not None
+    spec = read_spec(files.int8)
+    kmac = spec.kmac_per_pixel or 0.0
+    speed = kmac * computed_px(wide, tall, spec.trim_px) / int8 / 1e3
     return {
         "style": files.name,
         "tile": f"{wide} × {tall}",
