@@ -96,7 +96,7 @@ class _Looking:
     def at(self, path: Path, places: list[tuple[float, int]]) -> None:
         """Look at a run of frames from each place on, as far as the file can be read."""
         began_s = thread_time()
-        with suppress(SourceError), Runs(path) as runs:
+        with suppress(SourceError), closing(Runs(path)) as runs:
             for number, (time_s, frames) in enumerate(places, 1):
                 run = runs.at(time_s, frames, skip_s=SKIP_S)
                 self._run(run, began_s + LOOK_S * number / len(places))

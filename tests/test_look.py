@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -138,7 +139,7 @@ def test_runs_are_in_a_row_where_they_were_asked_for(
 ) -> None:
     clip = make_clip(tmp_path / name, frames=200, options={"qp": "0", **options})
     seen: list[list[Fraction]] = []
-    with Runs(clip) as runs:
+    with closing(Runs(clip)) as runs:
         for time_s in (1.0, 3.0, 6.0):
             seen.append([f.pts * f.time_base for f in runs.at(time_s, 8, skip_s=ALWAYS_S)])
     for begin_s, times in zip((1, 3, 6), seen, strict=True):
@@ -150,7 +151,7 @@ def test_a_run_begins_at_a_later_keyframe_where_there_is_no_index(tmp_path: Path
     clip = make_clip(tmp_path / "in.ts", frames=200, options={"qp": "0", "g": "12"})
     with open_source(clip) as source:
         first = next(iter(source.frames()))
-    with Runs(clip) as runs:
+    with closing(Runs(clip)) as runs:
         for begin in (25, 75, 150):
             found = [f.pts - first.pts for f in runs.at(begin / 25, 8, skip_s=ALWAYS_S)]
             steps = [pts * first.time_base * 25 - begin for pts in found]
@@ -159,14 +160,14 @@ def test_a_run_begins_at_a_later_keyframe_where_there_is_no_index(tmp_path: Path
 
 def test_a_run_begins_earlier_rather_than_decode_for_long(tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "in.mp4", frames=100, options={"qp": "0", "g": "250"})
-    with Runs(clip) as runs:
+    with closing(Runs(clip)) as runs:
         first = [f.pts * f.time_base for f in runs.at(1.0, 4, skip_s=NEVER_S)]
         second = [f.pts * f.time_base for f in runs.at(3.0, 4, skip_s=NEVER_S)]
     assert first[0] == 0 and second[0] > first[-1]
 
 
 def test_where_nothing_can_be_sought_the_beginning_tells(tmp_path: Path) -> None:
-    with Runs(make_clip(tmp_path / "in.h264", frames=60)) as runs:
+    with closing(Runs(make_clip(tmp_path / "in.h264", frames=60))) as runs:
         assert len(list(runs.at(0.0, 24, skip_s=NEVER_S))) == 24
         assert len(list(runs.at(5.0, 60, skip_s=NEVER_S))) == 36
     found = looked(write(tmp_path / "raw.h264", corner, 80))

@@ -7,8 +7,6 @@ from fractions import Fraction
 from itertools import chain, islice
 from pathlib import Path
 from time import thread_time
-from types import TracebackType
-from typing import Self
 
 import av
 from av.error import FFmpegError
@@ -26,7 +24,7 @@ NEVER = -(2**62)
 
 
 class Runs:
-    """The film of one file, to look into. A context manager.
+    """The film of one file, to look into; who opens it closes it.
 
     One thread decodes, so that the time which the caller's thread takes is what decoding costs.
     """
@@ -43,15 +41,8 @@ class Runs:
             self._decoder = Decoder(self._name, self._container, self._video, (), strict=False)
         self._pictures = self._decoder.pictures()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of the file."""
         self._container.close()
 
     def at(self, time_s: float, frames: int, *, skip_s: float) -> Iterator[Frame]:
